@@ -1,0 +1,7 @@
+export { type Binaries, findEmbeddedBinaries, readBinaries } from './binaries.ts'
+export { EmbeddedPostgresError } from './embedded-postgres-error.ts'
+export {
+  type EmbeddedPostgres,
+  type EmbeddedPostgresOptions,
+  startEmbeddedPostgres,
+} from './start-embedded-postgres.ts'
