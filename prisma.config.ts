@@ -7,8 +7,12 @@ if (command !== 'migrate' && command !== 'db') {
   process.env['PRISMA_SCHEMA_ENGINE_BINARY'] ??= import.meta.filename
 }
 
+// The ledger of migrations stands in our schema, beside nothing of the product's.
+const url = new URL(process.env['POSTHORN_DATABASE_URL'] ?? 'postgresql://localhost/posthorn')
+url.searchParams.set('schema', 'posthorn')
+
 export default defineConfig({
   schema: 'prisma/schema.prisma',
   migrations: { path: 'prisma/migrations' },
-  datasource: { url: process.env['POSTHORN_DATABASE_URL'] ?? 'postgresql://localhost/posthorn' },
+  datasource: { url: url.href },
 })

@@ -1,0 +1,73 @@
+import pg from 'pg'
+
+export type Pool = pg.Pool
+export type PoolClient = pg.PoolClient
+
+/** Anything that runs a statement: a pool, a client, or a client inside a transaction. */
+export type Queryable = Pick<pg.ClientBase, 'query'>
+
+export type PoolOptions = {
+  connectionString: string
+  /** Connections at most. */
+  max: number
+  /** Shown in pg_stat_activity. */
+  applicationName: string
+  /** Milliseconds after which the server gives a statement up. Default 30 000. */
+  statementTimeoutMs?: number
+  /** Milliseconds to wait for a connection. Default 5 000. */
+  connectionTimeoutMs?: number
+  /** Called with each fault of an idle connection: the pool replaces it by itself. */
+  onError: (error: Error) => void
+}
+
+/** bigint comes as a string: tickets pass 2^53 only after centuries, but a rounded fence is no fence. */
+export function createPool(options: PoolOptions): Pool {
+  const statementTimeoutMs = options.statementTimeoutMs ?? 30_000
+  const pool = new pg.Pool({
+    connectionString: options.connectionString,
+    max: options.max,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: options.connectionTimeoutMs ?? 5_000,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    // The server's own limit ends a slow statement; the client's, a little later, ends the wait for a server that is gone.
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + 5_000,
+    // Statements sent together share one round trip; each still has its own result or error.
+    pipeline: true,
+  })
+  pool.on('error', options.onError)
+  return pool
+}
+
+/** A connection of its own, outside any pool: LISTEN, advisory locks held by a session. */
+export function createClient(connectionString: string, applicationName: string): pg.Client {
+  return new pg.Client({
+    connectionString,
+    application_name: applicationName,
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+  })
+}
+
+/**
+ * Runs `work` in a READ COMMITTED transaction. Rolls back when it throws; a connection whose end is not known is closed
+ * instead of being handed to somebody else.
+ */
+export async function transaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  try {
+    await client.query('begin isolation level read committed')
+    const result = await work(client)
+    await client.query('commit')
+    return result
+  } catch (error) {
+    await client.query('rollback').catch((fault: Error) => {
+      broken = fault
+    })
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}
