@@ -1,0 +1,1 @@
+export { type AllowedTarget, checkUrl, createTargetRules, type TargetRules, type UrlCheck } from './target-rules.ts'
