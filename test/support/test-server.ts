@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { migrate } from '@posthorn/core/db'
 import { readBinaries, startEmbeddedPostgres } from '../../apps/posthorn/src/embedded/index.ts'
+import { isRunning } from '../../apps/posthorn/src/embedded/process-identity.ts'
 import { createDataDir } from './data-dir.ts'
 import { eventually } from './wait.ts'
 
@@ -97,14 +98,5 @@ function killIfRunning(pid: number): void {
     process.kill(pid, 'SIGKILL')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }

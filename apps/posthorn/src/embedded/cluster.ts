@@ -108,9 +108,12 @@ async function ownerOf(pgdata: string): Promise<Account> {
   return { uid, gid }
 }
 
+const whileItDies = { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }
+
 async function removeLeftovers(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
-    if (name.startsWith('postgres.making-')) await rm(join(dataDir, name), { recursive: true, force: true })
+    // The initdb of a start that was just killed may still write there, until it misses what we removed.
+    if (name.startsWith('postgres.making-')) await rm(join(dataDir, name), whileItDies)
   }
 }
 
