@@ -9,3 +9,4 @@ export {
   transaction,
 } from './pool.ts'
 export { createPrisma, Prisma, type PrismaClient } from './prisma.ts'
+export { isDatabaseUnavailable } from './unavailable.ts'

@@ -1,0 +1,47 @@
+import type { MiddlewareHandler } from 'hono'
+import type { AppEnv } from '../app.ts'
+import { ApiProblem, notFound } from '../http/api-problem.ts'
+import type { Principal } from './principal.ts'
+import type { TokenReader } from './token-reader.ts'
+
+const bearer = /^Bearer +([\x21-\x7e]{1,512}) *$/i
+const publishPath = /^\/v1\/tenants\/[^/]+\/events(?:\/batch)?$/
+
+/** Finds who asks. @throws ApiProblem 401 for no token or an unknown one */
+export function createAuthentication(tokens: TokenReader): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    // It asks what there is, and browsers send it without a token.
+    if (c.req.method === 'OPTIONS') return next()
+    const token = bearer.exec(c.req.header('authorization') ?? '')?.[1]
+    const principal = token === undefined ? null : await tokens.read(token)
+    if (principal === null) {
+      const challenge = `Bearer realm="posthorn"${token === undefined ? '' : ', error="invalid_token"'}`
+      throw new ApiProblem('unauthorized', undefined, { headers: { 'www-authenticate': challenge } })
+    }
+    c.set('principal', principal)
+    await next()
+  }
+}
+
+/** Notes the tenant in the path, decoded as the handlers will see it. */
+export const notePathTenant: MiddlewareHandler<AppEnv> = async (c, next) => {
+  c.set('pathTenant', c.req.param('tenant'))
+  await next()
+}
+
+/**
+ * What a token may do: an operator's all, a tenant's what lies under its tenant, a publish key's only publish. Anything
+ * not named here is the operator's.
+ * @throws ApiProblem 403 for a token of the wrong kind, 404 for another tenant's
+ */
+export const authorize: MiddlewareHandler<AppEnv> = async (c, next) => {
+  if (c.req.method !== 'OPTIONS') checkAccess(c.var.principal, c.req.method, c.req.path, c.var.pathTenant)
+  await next()
+}
+
+function checkAccess(principal: Principal, method: string, path: string, tenant: string | undefined): void {
+  if (principal.kind === 'operator') return
+  const allowed = principal.kind === 'tenant' ? tenant !== undefined : method === 'POST' && publishPath.test(path)
+  if (!allowed) throw new ApiProblem('forbidden', `A ${principal.kind} key may not do this.`)
+  if (principal.tenantId !== null && principal.tenantId !== tenant) throw notFound('resource')
+}

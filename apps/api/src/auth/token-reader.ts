@@ -1,0 +1,105 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Log } from '@posthorn/core'
+import type { PrismaClient } from '@posthorn/core/db'
+import type { Principal } from './principal.ts'
+import { hashToken } from './token.ts'
+
+/** A revoked or expired key works at most this long in another process. */
+const cacheMs = 1_000
+const cacheSize = 10_000
+const touchEveryMs = 60_000
+
+export type TokenReader = {
+  /** Who holds the token; null for an unknown, revoked or expired one. */
+  read(token: string): Promise<Principal | null>
+  /** Drops what is remembered: called once a key is revoked, so that this process refuses it from then on. */
+  forget(): void
+  /** Returns when nothing runs in the background. */
+  stop(): Promise<void>
+}
+
+type Known = { principal: Principal | null; expiresAtMs: number; readAtMs: number }
+
+/** Reads tokens: the operator's from the settings, all others from `api_key` by their hash. */
+export function createTokenReader(deps: { operatorToken: string | null; prisma: PrismaClient; log: Log }): TokenReader {
+  const operatorHash = deps.operatorToken === null ? null : hashToken(deps.operatorToken)
+  const operator: Principal = { kind: 'operator', keyId: null, tenantId: null }
+  const known = new Map<string, Known>()
+  const underWay = new Map<string, Promise<Known>>()
+  const touchedAt = new Map<string, number>()
+  const touches = new Set<Promise<void>>()
+  // What was looked up before the last `forget` must not be remembered after it.
+  let generation = 0
+
+  async function lookUp(hash: Buffer, key: string): Promise<Known> {
+    const begun = generation
+    const row = await deps.prisma.apiKey.findUnique({ where: { tokenHash: new Uint8Array(hash) } })
+    const principal = row === null || row.revokedAt !== null ? null : toPrincipal(row)
+    const found = {
+      principal,
+      expiresAtMs: row?.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
+      readAtMs: Date.now(),
+    }
+    if (begun === generation) {
+      if (known.size >= cacheSize) known.clear()
+      known.set(key, found)
+    }
+    return found
+  }
+
+  async function find(hash: Buffer): Promise<Known> {
+    const key = hash.toString('latin1')
+    const remembered = known.get(key)
+    if (remembered !== undefined && Date.now() - remembered.readAtMs < cacheMs) return remembered
+    let lookup = underWay.get(key)
+    if (lookup === undefined) {
+      lookup = lookUp(hash, key).finally(() => {
+        if (underWay.get(key) === lookup) underWay.delete(key)
+      })
+      underWay.set(key, lookup)
+    }
+    return lookup
+  }
+
+  /** `last_used_at`, once a minute, off the request's path. */
+  function touch(id: string): void {
+    const now = Date.now()
+    if (now - (touchedAt.get(id) ?? 0) < touchEveryMs) return
+    if (touchedAt.size >= cacheSize) touchedAt.clear()
+    touchedAt.set(id, now)
+    const stale = { OR: [{ lastUsedAt: null }, { lastUsedAt: { lt: new Date(now - touchEveryMs) } }] }
+    const written = deps.prisma.apiKey
+      .updateMany({ where: { id, ...stale }, data: { lastUsedAt: new Date(now) } })
+      .then(
+        () => {},
+        (error: unknown) => deps.log.warn({ err: error }, 'the last use of an API key was not noted'),
+      )
+    touches.add(written)
+    void written.finally(() => touches.delete(written))
+  }
+
+  return {
+    async read(token) {
+      const hash = hashToken(token)
+      if (operatorHash !== null && timingSafeEqual(hash, operatorHash)) return operator
+      const { principal, expiresAtMs } = await find(hash)
+      if (principal === null || expiresAtMs <= Date.now()) return null
+      if (principal.keyId !== null) touch(principal.keyId)
+      return principal
+    },
+    forget() {
+      generation++
+      known.clear()
+      underWay.clear()
+    },
+    async stop() {
+      await Promise.all(touches)
+    },
+  }
+}
+
+function toPrincipal(row: { id: string; kind: string; tenantId: string | null }): Principal | null {
+  if (row.kind === 'operator') return { kind: 'operator', keyId: row.id, tenantId: null }
+  if (row.kind === 'publish') return { kind: 'publish', keyId: row.id, tenantId: row.tenantId }
+  return row.tenantId === null ? null : { kind: 'tenant', keyId: row.id, tenantId: row.tenantId }
+}

@@ -1,0 +1,14 @@
+import { createHash, randomBytes } from 'node:crypto'
+
+const prefixLength = 12
+
+/** A new token: `phk_` and 32 random bytes in base64url. Shown once; only its hash and first characters are kept. */
+export function generateToken(): { token: string; prefix: string; hash: Buffer } {
+  const token = `phk_${randomBytes(32).toString('base64url')}`
+  return { token, prefix: token.slice(0, prefixLength), hash: hashToken(token) }
+}
+
+/** SHA-256: tokens are random enough to need no slow hash. */
+export function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token, 'utf8').digest()
+}

@@ -1,0 +1,46 @@
+import { createTargetRules } from '@posthorn/core'
+import { type ApiDeps, type App, createApp, type RouteDeps } from './app.ts'
+import { authorize, createAuthentication, notePathTenant } from './auth/authenticate.ts'
+import { createTokenReader } from './auth/token-reader.ts'
+import { ApiProblem } from './http/api-problem.ts'
+import { createKnownMethods } from './http/known-methods.ts'
+import { createProblemHandler } from './http/problem-response.ts'
+import { registerRoutes } from './routes/index.ts'
+
+export type Api = {
+  app: App
+  /** Returns when nothing of the API runs in the background. Idempotent. */
+  stop(): Promise<void>
+}
+
+/** The HTTP API without a server. */
+export function createApi(deps: ApiDeps): Api {
+  const app = createApp()
+  const tokens = createTokenReader({ operatorToken: deps.config.apiKey, prisma: deps.prisma, log: deps.log })
+  const targets = createTargetRules(deps.config.allowedTargets)
+  const routeDeps: RouteDeps = { ...deps, targets, tokens }
+
+  const handleProblem = createProblemHandler(deps.log)
+  app.onError(handleProblem)
+  app.use('/v1/tenants/:tenant/*', notePathTenant)
+  app.use('/v1/*', createAuthentication(tokens), authorize)
+  const stopRoutes = registerRoutes(app, routeDeps)
+
+  const methodsOf = createKnownMethods(app)
+  app.notFound((c) => {
+    const methods = methodsOf(c.req.path)
+    if (methods.length === 0) return handleProblem(new ApiProblem('route_not_found'), c)
+    const headers = { allow: methods.join(', ') }
+    if (c.req.method === 'OPTIONS') return c.body(null, 204, headers)
+    return handleProblem(new ApiProblem('method_not_allowed', undefined, { headers }), c)
+  })
+
+  let stopped: Promise<void> | undefined
+  return {
+    app,
+    stop() {
+      stopped ??= stopRoutes().then(() => tokens.stop())
+      return stopped
+    },
+  }
+}

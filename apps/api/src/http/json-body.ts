@@ -1,0 +1,38 @@
+import type { Context, MiddlewareHandler } from 'hono'
+import type { AppEnv } from '../app.ts'
+import { requireJson } from './content-type.ts'
+import { parseJsonDocument } from './json-document.ts'
+import { readBody } from './read-body.ts'
+
+/** What a control-plane body may hold. */
+export const maxDocumentBytes = 1024 * 1024
+
+/**
+ * Reads and checks a JSON body before the route's schema sees it. Every route whose `request.body` is JSON names it as
+ * `middleware`; a test holds that over the OpenAPI document.
+ */
+export const jsonBody: MiddlewareHandler<AppEnv> = async (c, next) => {
+  requireJson(c)
+  hand(c, parseJsonDocument(await readBody(c, maxDocumentBytes)).text)
+  await next()
+}
+
+/** As `jsonBody`, for a route all of whose fields are optional: no body at all is `{}`. */
+export const jsonBodyOrNone: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const typed = c.req.header('content-type') !== undefined
+  if (typed) requireJson(c)
+  const body = await readBody(c, maxDocumentBytes)
+  if (!typed && body.length > 0) requireJson(c)
+  if (body.length > 0) hand(c, parseJsonDocument(body).text)
+  else {
+    c.req.raw.headers.set('content-type', 'application/json')
+    hand(c, '{}')
+  }
+  await next()
+}
+
+/** The framework reads the body from here from now on. */
+function hand(c: Context<AppEnv>, text: string): void {
+  // Its type says string; it reads, and itself writes, a promise.
+  c.req.bodyCache.text = Promise.resolve(text) as unknown as string
+}

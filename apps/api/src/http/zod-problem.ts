@@ -1,0 +1,32 @@
+import type { z } from 'zod'
+import { ApiProblem, type FieldError } from './api-problem.ts'
+import { jsonPointer } from './json-pointer.ts'
+
+const maxErrors = 50
+
+/** A refusal of what a schema refused, each issue with the pointer to its field. */
+export function problemFromZod(error: z.ZodError): ApiProblem {
+  const errors = error.issues.flatMap(fieldErrors).slice(0, maxErrors)
+  const first = errors[0]
+  const unsupported = error.issues.some(
+    (issue) => issue.code === 'custom' && issue.params?.['problem'] === 'not_supported_yet',
+  )
+  return new ApiProblem(
+    unsupported ? 'not_supported_yet' : 'invalid_request',
+    first === undefined ? undefined : `${first.path || 'The body'}: ${first.message}`,
+    { errors },
+  )
+}
+
+function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ path: jsonPointer([...issue.path, key]), message: 'Unknown field.' }))
+  }
+  const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
+  return [{ path: jsonPointer(issue.path), message: missing ? 'Required.' : sentence(issue.message) }]
+}
+
+function sentence(message: string): string {
+  const text = message.replace(/^Invalid input: e/, 'E')
+  return text.endsWith('.') ? text : `${text}.`
+}
