@@ -175,6 +175,14 @@ test('a taken port, another version and a foreign pid file are told or overcome'
   await (await startEmbeddedPostgres({ dataDir: dataDir.path, log })).stop()
 })
 
+test('a data folder that cannot be one is refused in one line that names it', async () => {
+  const file = join(dataDir.path, 'file')
+  await writeFile(file, '')
+  await expect(startEmbeddedPostgres({ dataDir: file, log })).rejects.toThrow(
+    `the data folder ${file} cannot be used: `,
+  )
+})
+
 test.runIf(process.getuid?.() === 0)(
   'started by root under a folder that only root may pass, it still runs',
   async () => {

@@ -38,6 +38,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
+// A closed terminal would end us before the servers; vitest itself sees to the other signals.
+process.once('SIGHUP', () => process.exit(129))
+
 async function start(key: '15' | 'default'): Promise<Shared> {
   const server = key === '15' ? await startLocal('15') : await startSharedServer()
   console.log(`tests run on ${server.name}`)

@@ -6,7 +6,7 @@ import { createDataDir } from './data-dir.ts'
 import { eventually } from './wait.ts'
 
 /** Debian's Postgres 15: the older version that the SQL is tested on. */
-export const debian15 = '/usr/lib/postgresql/15/bin'
+const debian15 = '/usr/lib/postgresql/15/bin'
 
 export type TestServerOptions = {
   /** Default: the embedded one. */

@@ -1,4 +1,4 @@
-export { type Binaries, findEmbeddedBinaries, readBinaries } from './binaries.ts'
+export { readBinaries } from './binaries.ts'
 export { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 export {
   type EmbeddedPostgres,

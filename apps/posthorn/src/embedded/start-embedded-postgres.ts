@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { findAccount } from './account.ts'
 import { type Binaries, findEmbeddedBinaries } from './binaries.ts'
 import { type Cluster, openCluster } from './cluster.ts'
-import { lockDataFolder } from './data-folder-lock.ts'
+import { type DataFolderLock, lockDataFolder } from './data-folder-lock.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 import { freePort, isPortFree } from './free-port.ts'
 import { stopOrphan } from './orphan.ts'
@@ -52,11 +52,7 @@ const ownSettings = { max_connections: '200', timezone: 'UTC', log_timezone: 'UT
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { log } = options
-  await mkdir(options.dataDir, { recursive: true })
-  const dataDir = await realpath(options.dataDir)
-  const lock = await lockDataFolder(dataDir, options.lockWaitMs ?? 10_000, ({ pid }) =>
-    log.info({ pid, dataDir }, 'waiting for another posthorn in this data folder to end'),
-  )
+  const { dataDir, lock } = await takeDataFolder(options)
   try {
     const binaries = options.binaries ?? (await findEmbeddedBinaries())
     const cluster = await openCluster({ dataDir, binaries, account: await findAccount() })
@@ -81,6 +77,21 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   } catch (error) {
     lock.release()
     throw error
+  }
+}
+
+/** Makes the folder if need be, and locks it. */
+async function takeDataFolder(options: EmbeddedPostgresOptions): Promise<{ dataDir: string; lock: DataFolderLock }> {
+  try {
+    await mkdir(options.dataDir, { recursive: true })
+    const dataDir = await realpath(options.dataDir)
+    const lock = await lockDataFolder(dataDir, options.lockWaitMs ?? 10_000, ({ pid }) =>
+      options.log.info({ pid, dataDir }, 'waiting for another posthorn in this data folder to end'),
+    )
+    return { dataDir, lock }
+  } catch (error) {
+    if (error instanceof EmbeddedPostgresError) throw error
+    throw new EmbeddedPostgresError(`the data folder ${options.dataDir} cannot be used: ${(error as Error).message}`)
   }
 }
 
