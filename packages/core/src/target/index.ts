@@ -1,1 +1,1 @@
-export { type AllowedTarget, checkUrl, createTargetRules, type TargetRules, type UrlCheck } from './target-rules.ts'
+export { checkUrl, createTargetRules, type TargetRules, type UrlCheck } from './target-rules.ts'

@@ -48,10 +48,7 @@ describe('addresses', () => {
 
 describe('allowed targets', () => {
   it('a network opens its addresses, mapped spellings too, and no others', () => {
-    const rules = createTargetRules([
-      { kind: 'cidr', cidr: '10.1.0.0/16' },
-      { kind: 'cidr', cidr: 'fd00::/8' },
-    ])
+    const rules = createTargetRules([{ cidr: '10.1.0.0/16' }, { cidr: 'fd00::/8' }])
     expect(rules.refusal('10.1.2.3', 80)).toBeNull()
     expect(rules.refusal('::ffff:10.1.2.3', 80)).toBeNull()
     expect(rules.refusal('fd12::1', 80)).toBeNull()
@@ -61,7 +58,7 @@ describe('allowed targets', () => {
   })
 
   it('an address with a port opens that port alone', () => {
-    const rules = createTargetRules([{ kind: 'address', address: '127.0.0.1', port: 8081 }])
+    const rules = createTargetRules([{ address: '127.0.0.1', port: 8081 }])
     expect(rules.refusal('127.0.0.1', 8081)).toBeNull()
     expect(rules.refusal('127.0.0.1', 8080)).toBe('loopback')
     expect(rules.refusal('127.0.0.2', 8081)).toBe('loopback')
@@ -70,8 +67,8 @@ describe('allowed targets', () => {
   })
 
   it('one that cannot be parsed throws, with its text', () => {
-    expect(() => createTargetRules([{ kind: 'cidr', cidr: '10.0.0.0/99' }])).toThrow('10.0.0.0/99')
-    expect(() => createTargetRules([{ kind: 'address', address: 'db', port: 1 }])).toThrow('db')
+    expect(() => createTargetRules([{ cidr: '10.0.0.0/99' }])).toThrow('10.0.0.0/99')
+    expect(() => createTargetRules([{ address: 'db', port: 1 }])).toThrow('db')
   })
 })
 

@@ -1,8 +1,6 @@
 import ipaddr from 'ipaddr.js'
+import type { AllowedTarget } from '../config/allowed-target.ts'
 import { addressClass, parseAddress } from './address-class.ts'
-
-/** A target that the operator opened though it is not public: a network, or one port of one address. */
-export type AllowedTarget = { kind: 'cidr'; cidr: string } | { kind: 'address'; address: string; port: number }
 
 export type UrlCheck =
   | {
@@ -33,10 +31,12 @@ const invalid = (message: string): UrlCheck => ({ ok: false, code: 'url_invalid'
  * @throws TypeError for an allowed target that cannot be parsed
  */
 export function createTargetRules(allowed: readonly AllowedTarget[]): TargetRules {
-  const networks = allowed.filter((target) => target.kind === 'cidr').map(({ cidr }) => parseNetwork(cidr))
-  const addresses = new Set(
-    allowed.filter((target) => target.kind === 'address').map(({ address, port }) => exactKey(address, port)),
-  )
+  const networks: [ipaddr.IPv4 | ipaddr.IPv6, number][] = []
+  const addresses = new Set<string>()
+  for (const target of allowed) {
+    if ('cidr' in target) networks.push(parseNetwork(target.cidr))
+    else addresses.add(exactKey(target.address, target.port))
+  }
 
   const refusal = (text: string, port: number): string | null => {
     const address = parseAddress(text)
