@@ -14,7 +14,7 @@ export type Target = {
   literal: boolean
 }
 
-export type DialPhase = 'dns' | 'connect' | 'tls' | 'ready'
+type DialPhase = 'dns' | 'connect' | 'tls' | 'ready'
 
 /** Told how far the connection has come, for the error's phase. */
 export type DialProgress = { phase: DialPhase }

@@ -23,7 +23,7 @@ export type AttemptError = {
   message: string
 }
 
-export type AttemptResponse = {
+type AttemptResponse = {
   status: number
   /** Lower-case names, in order; at most 64 pairs and 8 KiB. */
   headers: [string, string][]

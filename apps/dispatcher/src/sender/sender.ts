@@ -25,7 +25,7 @@ export type SenderDeps = {
 }
 
 /** As pino has them. */
-export type SenderLog = {
+type SenderLog = {
   error(fields: object, message: string): void
   debug(fields: object, message: string): void
 }

@@ -1,5 +1,5 @@
 /** What a signal ends. */
-export type Abortable = { onAbort(): void }
+type Abortable = { onAbort(): void }
 
 export type SignalWatch = {
   add(signal: AbortSignal, attempt: Abortable): void

@@ -1,0 +1,200 @@
+import type { Log } from '@posthorn/core'
+import { isDatabaseUnavailable, type Pool } from '@posthorn/core/db'
+import { claimDeliveries, giveBackDeliveries, type Lease, readEventsToSend } from '@posthorn/core/sql'
+import pRetry from 'p-retry'
+import { createClaimMode } from './claim-mode.ts'
+import type { createEndpointCache } from './endpoint-cache.ts'
+import { attempt, expire, type FlightDeps } from './flight.ts'
+import type { Heart } from './heart.ts'
+import type { LaneBook } from './lane-book.ts'
+import type { Marks } from './marks.ts'
+import type { Settler } from './settler.ts'
+import type { Bell } from './signal.ts'
+import type { Timing } from './timing.ts'
+
+export type ClaimerDeps = {
+  pool: Pool
+  book: LaneBook
+  bell: Bell
+  marks: Marks
+  heart: Heart
+  endpoints: ReturnType<typeof createEndpointCache>
+  settler: Settler
+  flight: FlightDeps
+  timing: Timing
+  /** Attempts in flight at most. */
+  concurrency: number
+  log: Log
+}
+
+/** Claims while there is room, and flies what it has claimed. */
+export type Claimer = {
+  inFlight(): number
+  /** Aborts all attempts in flight: the leases are no longer ours to act on. */
+  abort(): void
+  /**
+   * Claims no more; gives back what was not sent; waits for what is in flight, and after `ms` aborts it. Idempotent.
+   * Resolves when nothing is in flight.
+   */
+  stop(ms: number): Promise<void>
+}
+
+const lanesPerClaim = 64
+const rowsPerClaim = 200
+
+export function startClaimer(deps: ClaimerDeps): Claimer {
+  const { pool, book, bell, marks, heart, settler, timing, concurrency, log } = deps
+  const mode = createClaimMode()
+  const pausedBelow = Math.max(1, Math.min(32, concurrency >> 3))
+  let inFlight = 0
+  let stopped = false
+  let flying = new AbortController()
+  let stopping: Promise<void> | null = null
+  let onLanded: (() => void) | null = null
+
+  /** Slots for attempts, while what came back is written; a settle that lags behind closes them. */
+  const room = (): number => Math.min(concurrency - inFlight, concurrency * 4 - inFlight - settler.pending())
+
+  function landed(count: number): void {
+    inFlight -= count
+    if (room() >= pausedBelow) bell.ring()
+    if (inFlight === 0) onLanded?.()
+  }
+
+  async function run(): Promise<void> {
+    while (!stopped) {
+      const free = room()
+      // Few free slots make small claims, and those cost as much as large ones.
+      if (book.queued() === 0 || (free < pausedBelow && inFlight > 0) || free < 1 || !heart.alive()) {
+        await bell.wait(heart.alive() ? null : 250)
+        continue
+      }
+      await claim(Math.min(free, rowsPerClaim))
+    }
+  }
+
+  async function claim(limit: number): Promise<void> {
+    const way = mode.next()
+    const aims = book.next(lanesPerClaim, way)
+    // Before the claim's snapshot: what is safe now holds for what it sees.
+    const mark = marks.safe()
+    const newest = marks.newest()
+    const startedAt = performance.now()
+    try {
+      const claims = await claimDeliveries(pool, {
+        lanes: aims,
+        limit,
+        perLane: limit,
+        graceMs: timing.graceMs,
+        dispatcherId: heart.id(),
+      })
+      mode.record(way, performance.now() - startedAt, aims.length)
+      const leases = claims.flatMap((lane) => lane.leases)
+      const limited = leases.length >= limit
+      const answered = new Set<string>()
+      for (const lane of claims) {
+        answered.add(lane.endpointId)
+        book.report({ ...lane, taken: lane.leases.length }, way, mark, newest, limited)
+      }
+      for (const aim of aims) if (!answered.has(aim.endpointId)) book.miss(aim.endpointId)
+      if (leases.length > 0) {
+        inFlight += leases.length
+        void fly(leases, startedAt)
+      }
+    } catch (error) {
+      book.restore(aims)
+      log.warn({ err: error }, 'a claim failed, and is tried again')
+      await bell.wait(isDatabaseUnavailable(error) ? 500 : 1_000)
+    }
+  }
+
+  /** Never rejects. */
+  async function fly(leases: readonly Lease[], claimedAt: number): Promise<void> {
+    const signal = flying.signal
+    try {
+      const versions = new Map<string, number>()
+      for (const lease of leases)
+        versions.set(lease.endpointId, Math.max(lease.version, versions.get(lease.endpointId) ?? 0))
+      const [events, profiles] = await pRetry(
+        () =>
+          Promise.all([
+            readEventsToSend(pool, [...new Set(leases.map((lease) => lease.eventId))]),
+            deps.endpoints.load(versions),
+          ]),
+        { retries: 3, minTimeout: 100, shouldRetry: ({ error }) => isDatabaseUnavailable(error) },
+      )
+      const unsent: Lease[] = []
+      for (const lease of leases) {
+        const event = events.get(lease.eventId)
+        const profile = profiles.get(lease.endpointId)
+        if (stopped || signal.aborted || !heart.alive() || event === undefined || profile === undefined) {
+          if (event === undefined) log.error({ event_id: lease.eventId }, 'the payload of an owed event is gone')
+          unsent.push(lease)
+        } else if (lease.ageMs > deps.flight.maxAgeMs) {
+          settler.add(expire(lease))
+          landed(1)
+        } else {
+          void attempt({ lease, event, profile, claimedAt }, signal, deps.flight).then((settlement) => {
+            settler.add(settlement)
+            landed(1)
+          })
+        }
+      }
+      if (unsent.length > 0) {
+        await giveBack(unsent)
+        landed(unsent.length)
+      }
+    } catch (error) {
+      log.warn(
+        { err: error, leases: leases.length },
+        'what claimed deliveries need could not be read; they are given back',
+      )
+      await giveBack(leases)
+      landed(leases.length)
+    }
+  }
+
+  /** Never rejects: leases that cannot be given back end by themselves. */
+  async function giveBack(leases: readonly Lease[]): Promise<void> {
+    try {
+      await pRetry(() => giveBackDeliveries(pool, leases), {
+        retries: stopped ? 5 : 30,
+        minTimeout: 100,
+        maxTimeout: 1_000,
+        shouldRetry: ({ error }) => isDatabaseUnavailable(error),
+      })
+      // Not at once: what kept them from being sent may last.
+      for (const id of new Set(leases.map((lease) => lease.endpointId))) book.hold(id, 1_000)
+    } catch (error) {
+      log.warn({ err: error, leases: leases.length }, 'leases could not be given back; they end by themselves')
+    }
+  }
+
+  const running = run()
+
+  return {
+    inFlight: () => inFlight,
+    abort() {
+      flying.abort()
+      flying = new AbortController()
+    },
+    stop(ms) {
+      stopping ??= (async () => {
+        stopped = true
+        bell.ring()
+        await running
+        if (inFlight === 0) return
+        const allLanded = new Promise<void>((resolve) => {
+          onLanded = resolve
+        })
+        const limit = setTimeout(() => {
+          log.warn({ attempts: inFlight }, 'attempts in flight are aborted: the time for stopping is up')
+          flying.abort()
+        }, ms)
+        await allLanded
+        clearTimeout(limit)
+      })()
+      return stopping
+    },
+  }
+}

@@ -1,0 +1,165 @@
+import { createRequire } from 'node:module'
+import { type Config, createVault, type Log } from '@posthorn/core'
+import { createPool } from '@posthorn/core/db'
+import type { Settlement } from '@posthorn/core/sql'
+import { startClaimer } from './claimer.ts'
+import { startDoorbell } from './doorbell.ts'
+import { createEndpointCache } from './endpoint-cache.ts'
+import { startHeart } from './heart.ts'
+import { createLaneBook } from './lane-book.ts'
+import { createMarks } from './marks.ts'
+import { createSender } from './sender/index.ts'
+import { createSettler } from './settler.ts'
+import { createBell } from './signal.ts'
+import { defaultTiming, type Timing } from './timing.ts'
+import { startDrain } from './upkeep/drain.ts'
+import { startKeys, startPartitions, startVacuum } from './upkeep/housekeeping.ts'
+import { startPromote } from './upkeep/promote.ts'
+import { startReclaim } from './upkeep/reclaim.ts'
+import { startSweep } from './upkeep/sweep.ts'
+
+export type Dispatcher = {
+  /** Attempts in flight and settlements not yet written. */
+  busy(): { inFlight: number; unsettled: number }
+  /**
+   * Claims no more, finishes what is in flight within a limit, gives back what was not sent, settles all. Idempotent;
+   * resolves when all is quiet and every connection is closed.
+   */
+  stop(): Promise<void>
+}
+
+export type DispatcherOptions = {
+  config: Pick<
+    Config,
+    | 'allowedTargets'
+    | 'concurrency'
+    | 'encryptionKey'
+    | 'listenUrl'
+    | 'maxAgeMs'
+    | 'retentionMs'
+    | 'retryScheduleSeconds'
+  >
+  databaseUrl: string
+  log: Log
+  timing?: Partial<Timing>
+}
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
+const settleGatherMs = 5
+const settleFlushMs = 10_000
+
+/** Starts claiming, sending, settling and the upkeep. Resolves once the dispatcher is registered. */
+export async function startDispatcher(options: DispatcherOptions): Promise<Dispatcher> {
+  const { config, databaseUrl, log } = options
+  const timing: Timing = { ...defaultTiming, ...options.timing }
+  const userAgent = `Posthorn/${version}`
+  const onError = (error: Error): void => log.warn({ err: error }, 'an idle database connection was lost')
+  const poolOf = (max: number, name: string, statementTimeoutMs?: number) =>
+    createPool({
+      connectionString: databaseUrl,
+      max,
+      applicationName: `posthorn dispatcher ${name}`,
+      onError,
+      ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
+    })
+  const pool = poolOf(6, 'work')
+  const heartPool = poolOf(1, 'heart', 4_000)
+  const upkeepPool = poolOf(2, 'upkeep')
+
+  const bell = createBell()
+  const marks = createMarks()
+  const book = createLaneBook({ random: Math.random, now: () => performance.now(), onQueued: bell.ring })
+  const vault = createVault(config.encryptionKey!)
+  const sender = createSender({ allowedTargets: config.allowedTargets, userAgent, log })
+
+  let abort = (): void => {}
+  const heart = await startHeart({
+    pool: heartPool,
+    marks,
+    timing,
+    version,
+    log,
+    onLost: () => abort(),
+    onBack: bell.ring,
+  }).catch(async (error: unknown) => {
+    await Promise.all([pool.end(), heartPool.end(), upkeepPool.end(), sender.stop()])
+    throw error
+  })
+
+  function onSettled(items: readonly Settlement[]): void {
+    let dueMs = Number.POSITIVE_INFINITY
+    for (const item of items) {
+      if (item.state === 0) book.offer(item.endpointId, 'doorbell')
+      else book.offer(item.endpointId, 'own')
+      if (item.laneWaitMs > 0) book.hold(item.endpointId, item.laneWaitMs + 10)
+      if (item.state === 2) dueMs = Math.min(dueMs, item.waitMs)
+    }
+    if (dueMs < timing.promoteMs) setTimeout(promote.hurry, dueMs)
+    bell.ring()
+  }
+
+  const settler = createSettler({ pool, log, gatherMs: settleGatherMs, onSettled })
+  const claimer = startClaimer({
+    pool,
+    book,
+    bell,
+    marks,
+    heart,
+    endpoints: createEndpointCache({ pool, vault, log }),
+    settler,
+    flight: {
+      sender,
+      userAgent,
+      defaultSchedule: config.retryScheduleSeconds,
+      maxAgeMs: config.maxAgeMs,
+      random: Math.random,
+      log,
+    },
+    timing,
+    concurrency: config.concurrency,
+    log,
+  })
+  abort = claimer.abort
+
+  const upkeep = { pool: upkeepPool, book, marks, timing, log }
+  const sweep = startSweep(upkeep)
+  const promote = startPromote(upkeep)
+  const loops = [
+    sweep,
+    promote,
+    startReclaim({ ...upkeep, defaultSteps: config.retryScheduleSeconds.length }),
+    startDrain(upkeep),
+    startPartitions({ ...upkeep, url: databaseUrl, retentionMs: config.retentionMs }),
+    startVacuum({ ...upkeep, url: databaseUrl }),
+    startKeys(upkeep),
+  ]
+  const listenUrl = config.listenUrl ?? databaseUrl
+  const doorbell =
+    listenUrl === 'off'
+      ? null
+      : startDoorbell({
+          url: listenUrl,
+          log,
+          onRing: (ids) => {
+            for (const id of ids) book.offer(id, 'doorbell')
+          },
+          onListening: sweep.hurry,
+        })
+
+  let stopping: Promise<void> | null = null
+  return {
+    busy: () => ({ inFlight: claimer.inFlight(), unsettled: settler.pending() }),
+    stop() {
+      stopping ??= (async () => {
+        await Promise.all([doorbell?.stop(), ...loops.map((loop) => loop.stop()), claimer.stop(timing.stopMs)])
+        const left = await settler.flush(settleFlushMs)
+        if (left > 0)
+          log.error({ settlements: left }, 'some attempts could not be settled; their leases will be reclaimed')
+        book.stop()
+        await heart.stop()
+        await Promise.all([sender.stop(), pool.end(), heartPool.end(), upkeepPool.end()])
+      })()
+      return stopping
+    },
+  }
+}

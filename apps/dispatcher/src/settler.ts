@@ -1,0 +1,157 @@
+import type { Log } from '@posthorn/core'
+import { isDatabaseUnavailable, type Pool } from '@posthorn/core/db'
+import { type Settlement, settleDeliveries } from '@posthorn/core/sql'
+import pRetry from 'p-retry'
+
+/**
+ * Gathers settlements and writes them in batches: one statement, one commit, many deliveries.
+ *
+ * Written until it has succeeded: the tickets fence it, so that a settle that comes after the lease was reclaimed, or for
+ * the second time, changes nothing. While it cannot be written its slots stay taken, and nothing more is claimed.
+ */
+export type Settler = {
+  add(item: Settlement): void
+  /** Added and not yet written. */
+  pending(): number
+  /** Writes what is there; resolves when all is written, or after `ms`. @returns how many were not */
+  flush(ms: number): Promise<number>
+}
+
+const maxBatch = 400
+const maxBatchBytes = 2_000_000
+const maxFlights = 2
+
+export function createSettler(deps: {
+  pool: Pool
+  log: Log
+  /** Milliseconds that settlements wait for company. */
+  gatherMs: number
+  onSettled: (items: readonly Settlement[]) => void
+}): Settler {
+  const { pool, log, gatherMs } = deps
+  let waiting: Settlement[] = []
+  let unwritten = 0
+  let flights = 0
+  let timer: NodeJS.Timeout | undefined
+  let onEmpty: (() => void)[] = []
+  const given = new AbortController()
+
+  function add(item: Settlement): void {
+    waiting.push(item)
+    unwritten++
+    if (waiting.length >= maxBatch) depart()
+    else timer ??= setTimeout(depart, gatherMs)
+  }
+
+  function depart(): void {
+    clearTimeout(timer)
+    timer = undefined
+    while (flights < maxFlights && waiting.length > 0) {
+      const batch = takeBatch()
+      flights++
+      void write(batch).then(() => {
+        flights--
+        unwritten -= batch.length
+        deps.onSettled(batch)
+        if (waiting.length > 0) depart()
+        if (unwritten === 0) for (const resolve of onEmpty.splice(0)) resolve()
+      })
+    }
+  }
+
+  function takeBatch(): Settlement[] {
+    let bytes = 0
+    let count = 0
+    while (count < waiting.length && count < maxBatch && bytes < maxBatchBytes) {
+      bytes += 500 + (waiting[count]!.responseBody?.length ?? 0)
+      count++
+    }
+    const batch = waiting.slice(0, count)
+    waiting = waiting.slice(count)
+    return batch
+  }
+
+  /** Never rejects: a batch that the database refuses is split, and a settlement that it refuses is written bare. */
+  async function write(batch: readonly Settlement[]): Promise<void> {
+    try {
+      const { superseded } = await retried(batch)
+      for (const lease of superseded) {
+        log.warn(
+          { event_id: lease.eventId, endpoint_id: lease.endpointId },
+          'a lease was no longer ours: its attempt is logged as superseded',
+        )
+      }
+    } catch (error) {
+      if (given.signal.aborted) return
+      if (batch.length > 1) {
+        for (const item of batch) await write([item])
+        return
+      }
+      const item = batch[0]!
+      log.error(
+        { err: error, event_id: item.eventId, endpoint_id: item.endpointId },
+        'an attempt could not be logged whole; what the receiver sent is left out',
+      )
+      await retried([bare(item)]).catch((fault: unknown) => {
+        log.error(
+          { err: fault, event_id: item.eventId },
+          'an attempt could not be settled; its lease will be reclaimed',
+        )
+      })
+    }
+  }
+
+  function retried(batch: readonly Settlement[]): ReturnType<typeof settleDeliveries> {
+    return pRetry(() => settleDeliveries(pool, batch), {
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: 50,
+      maxTimeout: 1_000,
+      randomize: true,
+      signal: given.signal,
+      shouldRetry: ({ error, attemptNumber }) =>
+        isDatabaseUnavailable(error) || (isPassing(error) && attemptNumber < 20),
+      onFailedAttempt: ({ error, attemptNumber }) => {
+        if (attemptNumber === 1)
+          log.warn({ err: error, settlements: batch.length }, 'a settle failed, and is sent again')
+      },
+    })
+  }
+
+  return {
+    add,
+    pending: () => unwritten,
+    async flush(ms) {
+      depart()
+      if (unwritten > 0) {
+        let limit: NodeJS.Timeout | undefined
+        await Promise.race([
+          new Promise<void>((resolve) => onEmpty.push(resolve)),
+          new Promise<void>((resolve) => {
+            limit = setTimeout(resolve, ms)
+          }),
+        ])
+        clearTimeout(limit)
+        onEmpty = []
+        // What is left is given up: its leases will be reclaimed.
+        given.abort(new Error('the dispatcher stops'))
+      }
+      return unwritten
+    },
+  }
+}
+
+/** Deadlock, serialization failure, lock time-out: the same statement may succeed the next time. */
+function isPassing(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code
+  return code === '40P01' || code === '40001' || code === '55P03'
+}
+
+/** The settlement without anything that a stranger wrote: what remains cannot be refused. */
+function bare(item: Settlement): Settlement {
+  return {
+    ...item,
+    responseHeaders: null,
+    responseBody: null,
+    error: item.error && { ...item.error, message: item.error.code },
+  }
+}

@@ -1,0 +1,42 @@
+/** The lease protocol's clockwork: see docs/architecture.md. All in milliseconds. */
+export type Timing = {
+  /** How often a heartbeat is written. */
+  heartbeatMs: number
+  /** Without an answer to a heartbeat for this long, a dispatcher aborts its attempts and claims no more. */
+  abortAfterMs: number
+  /** A dispatcher whose heartbeat is this old has lost its leases. Longer than `abortAfterMs`, so that none is held twice. */
+  silentMs: number
+  /** How long a lease outlives its endpoint's time-out: the room that a settle has. */
+  graceMs: number
+  /** How often lost leases are looked for. */
+  reclaimMs: number
+  /** How often, at least, scheduled deliveries are looked at. */
+  promoteMs: number
+  /** Shortest time between two sweeps. */
+  sweepMs: number
+  /** How often the sweep looks from the first ticket on, whatever the marks say. */
+  sweepAllMs: number
+  /** How often closed lanes are drained, and what happens at most once a day is looked at. */
+  drainMs: number
+  partitionsMs: number
+  vacuumMs: number
+  keysMs: number
+  /** How long a stop waits for attempts in flight; above the longest time-out of an endpoint none is ever cut. */
+  stopMs: number
+}
+
+export const defaultTiming: Timing = Object.freeze({
+  heartbeatMs: 1_000,
+  abortAfterMs: 10_000,
+  silentMs: 14_000,
+  graceMs: 15_000,
+  reclaimMs: 1_000,
+  promoteMs: 1_000,
+  sweepMs: 250,
+  sweepAllMs: 30_000,
+  drainMs: 1_000,
+  partitionsMs: 600_000,
+  vacuumMs: 5_000,
+  keysMs: 60_000,
+  stopMs: 25_000,
+})

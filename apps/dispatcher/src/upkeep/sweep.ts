@@ -1,0 +1,49 @@
+import type { Log } from '@posthorn/core'
+import type { Pool } from '@posthorn/core/db'
+import { markLanesDraining, noLane, sweepLanes } from '@posthorn/core/sql'
+import type { LaneBook } from '../lane-book.ts'
+import { type Loop, startLoop } from '../loop.ts'
+import type { Marks } from '../marks.ts'
+import type { Timing } from '../timing.ts'
+
+const lanesPerSweep = 1_000
+
+/**
+ * Finds lanes with ready work from a rotating cursor. It must suffice alone: behind a pooler, after a lost notification, for
+ * events published in SQL.
+ *
+ * A rotation looks from the mark that was safe when the rotation before it began. A row committed at some moment is met by
+ * the first rotation that begins after: the transaction still ran when the rotation before that began (or that one would
+ * have been the first), so the mark then was below the row's ticket. What is older than the mark is found by a rotation
+ * from the first ticket, each `sweepAllMs`.
+ */
+export function startSweep(deps: { pool: Pool; book: LaneBook; marks: Marks; timing: Timing; log: Log }): Loop {
+  const { pool, book, marks, timing, log } = deps
+  let cursor = noLane
+  let mark = 0n
+  let formerMark = 0n
+  let wholeAt = Number.NEGATIVE_INFINITY
+  let whole = true
+
+  return startLoop({
+    name: 'sweep',
+    log,
+    afterFaultMs: 1_000,
+    async run() {
+      const startedAt = performance.now()
+      if (cursor === noLane) {
+        whole = startedAt - wholeAt >= timing.sweepAllMs
+        if (whole) wholeAt = startedAt
+        mark = whole ? 0n : formerMark
+        formerMark = marks.safe()
+      }
+      const lanes = await sweepLanes(pool, cursor, mark, lanesPerSweep)
+      cursor = lanes.length < lanesPerSweep ? noLane : lanes.at(-1)!.endpointId
+      for (const lane of lanes) if (lane.open) book.offer(lane.endpointId, whole ? 'sweep-all' : 'sweep')
+      const closed = lanes.filter((lane) => lane.closed).map((lane) => lane.endpointId)
+      if (closed.length > 0) await markLanesDraining(pool, closed)
+      const tookMs = performance.now() - startedAt
+      return Math.max(timing.sweepMs, tookMs * 20)
+    },
+  })
+}

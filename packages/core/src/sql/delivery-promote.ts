@@ -1,0 +1,58 @@
+import type { Queryable } from '../db/pool.ts'
+
+/**
+ * Promote: scheduled -> ready, when due.
+ *
+ * Invariants
+ *   - Only the database's clock says what is due.
+ *   - Small batches; a row that somebody else holds (a cancel, another promoter) is passed over.
+ *   - The row lock gives the transaction its id before a ticket is drawn.
+ *   - `from` spares the scan the dead entries below it. It may pass over a row whose transaction was slow to commit, so the
+ *     caller looks from the beginning now and then.
+ */
+const promoteDue = `
+with due as materialized (
+  select d.event_id, d.endpoint_id, d.due_at
+  from posthorn.delivery d
+  where d.state = 2 and d.due_at <= now() and d.due_at >= $1::timestamptz
+  order by d.due_at
+  limit $2
+  for update skip locked
+), moved as (
+  update posthorn.delivery d
+  set state = 0, ticket = nextval('posthorn.ticket')
+  from due
+  where d.event_id = due.event_id and d.endpoint_id = due.endpoint_id
+  returning d.endpoint_id, d.due_at
+)
+select moved.endpoint_id, count(*)::integer as promoted, max(moved.due_at)::text as last_due_at
+from moved group by moved.endpoint_id`
+
+// The next moment at which there is something to promote, in milliseconds from now; the index gives it at once.
+const nextDue = `
+select ceil(extract(epoch from d.due_at - now()) * 1000)::bigint as ms
+from posthorn.delivery d where d.state = 2 and d.due_at >= $1::timestamptz order by d.due_at limit 1`
+
+export type Promoted = { endpointIds: string[]; count: number; lastDueAt: string | null }
+
+/** @param from the least due_at looked at (`-infinity`, or one that a former call answered) */
+export async function promoteDeliveries(db: Queryable, from: string, limit: number): Promise<Promoted> {
+  const { rows } = await db.query<{ endpoint_id: string; promoted: number; last_due_at: string }>({
+    name: 'promote-due',
+    text: promoteDue,
+    values: [from, limit],
+  })
+  const result: Promoted = { endpointIds: [], count: 0, lastDueAt: null }
+  for (const row of rows) {
+    result.endpointIds.push(row.endpoint_id)
+    result.count += row.promoted
+    if (result.lastDueAt === null || row.last_due_at > result.lastDueAt) result.lastDueAt = row.last_due_at
+  }
+  return result
+}
+
+/** Milliseconds until the next scheduled delivery is due (0 when it is), or null when none is scheduled. */
+export async function readNextDue(db: Queryable, from: string): Promise<number | null> {
+  const { rows } = await db.query<{ ms: string }>({ name: 'next-due', text: nextDue, values: [from] })
+  return rows[0] === undefined ? null : Math.max(0, Number(rows[0].ms))
+}

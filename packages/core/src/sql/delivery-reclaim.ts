@@ -1,0 +1,113 @@
+import type { Queryable } from '../db/pool.ts'
+
+/**
+ * Reclaim: leased -> ready | failed, for leases whose end has passed or whose dispatcher has fallen silent.
+ *
+ * Invariants
+ *   - A lease is taken from a dispatcher only when that one has stopped acting on it: a dispatcher that has had no answer
+ *     to its heartbeat for `abortAfterMs` aborts its attempts, and `silentMs` here is longer than that.
+ *   - Not by silence within 15 s of the database's own start: nobody's heartbeat was heard while it was down.
+ *   - Each reclaimed lease is logged as lease_lost and uses up a step of the schedule, so that a delivery that kills its
+ *     dispatcher ends.
+ *   - The row gets a new ticket: what the old holder settles later matches nothing.
+ *   - `low` is a ticket below which no row is leased: see `lowest`. It spares the scan the index's dead entries.
+ */
+const reclaimLeases = `
+with lost as materialized (
+  select d.event_id, d.endpoint_id, d.attempts, d.step,
+    d.lease_expires_at - (l.timeout_ms + $3::integer) * interval '1 millisecond' as leased_at,
+    d.step + 1 > coalesce(jsonb_array_length(e.retry_schedule), $4::integer) as used_up
+  from posthorn.delivery d
+  join posthorn.lane l on l.endpoint_id = d.endpoint_id
+  join posthorn.endpoint e on e.id = d.endpoint_id
+  where d.state = 1 and d.ticket >= $1::bigint
+    and (d.lease_expires_at < now()
+      or (pg_postmaster_start_time() < now() - interval '15 seconds'
+        and d.dispatcher_id <> all (array(
+          select x.id from posthorn.dispatcher x where x.heartbeat_at >= now() - $2::integer * interval '1 millisecond'))))
+  order by d.event_id, d.endpoint_id
+  limit $5
+  for update of d skip locked
+), ended as (
+  delete from posthorn.delivery d using lost
+  where d.event_id = lost.event_id and d.endpoint_id = lost.endpoint_id and lost.used_up
+  returning d.event_id, d.endpoint_id
+), back as (
+  update posthorn.delivery d
+  set state = 0, ticket = nextval('posthorn.ticket'), step = d.step + 1, due_at = now(), lease_expires_at = null,
+    dispatcher_id = null
+  from lost
+  where d.event_id = lost.event_id and d.endpoint_id = lost.endpoint_id and not lost.used_up
+  returning d.event_id, d.endpoint_id
+), logged as (
+  insert into posthorn.attempt (event_id, endpoint_id, id, number, outcome, state, reason, started_at, ended_at)
+  select lost.event_id, lost.endpoint_id, posthorn.uuid_v7(clock_timestamp()), lost.attempts, 3,
+    case when lost.used_up then 5 else 0 end, case when lost.used_up then 'exhausted' end, lost.leased_at, now()
+  from lost
+)
+select lost.event_id, lost.endpoint_id, lost.used_up from lost`
+
+const lowestLeased = `select min(d.ticket) as lowest from posthorn.delivery d where d.state = 1 and d.ticket >= $1::bigint`
+
+export type ReclaimOptions = {
+  low: bigint
+  /** A dispatcher silent for this long has lost its leases. */
+  silentMs: number
+  graceMs: number
+  /** Entries of the default retry schedule, for endpoints without their own. */
+  defaultSteps: number
+  limit: number
+}
+
+/** @returns the deliveries taken back, with whether they ended by it */
+export async function reclaimDeliveries(
+  db: Queryable,
+  options: ReclaimOptions,
+): Promise<{ eventId: string; endpointId: string; usedUp: boolean }[]> {
+  const { rows } = await db.query<{ event_id: string; endpoint_id: string; used_up: boolean }>({
+    name: 'reclaim-leases',
+    text: reclaimLeases,
+    values: [options.low.toString(), options.silentMs, options.graceMs, options.defaultSteps, options.limit],
+  })
+  return rows.map((row) => ({ eventId: row.event_id, endpointId: row.endpoint_id, usedUp: row.used_up }))
+}
+
+/**
+ * The lowest ticket among all leases at or above `low`, or null. Together with a mark that was safe before this call, the
+ * lesser of the two is the next `low`: a lease below the mark is committed, so it was seen here.
+ */
+export async function readLowestLeased(db: Queryable, low: bigint): Promise<bigint | null> {
+  const { rows } = await db.query<{ lowest: string | null }>({
+    name: 'lowest-leased',
+    text: lowestLeased,
+    values: [low.toString()],
+  })
+  return rows[0]?.lowest == null ? null : BigInt(rows[0].lowest)
+}
+
+// Unsent leases at shutdown: as if they had never been claimed. The attempt's number goes back with it, for no request was made.
+const giveBack = `
+with mine as materialized (
+  select d.event_id, d.endpoint_id
+  from unnest($1::uuid[], $2::uuid[], $3::bigint[]) as r(event_id, endpoint_id, ticket)
+  join posthorn.delivery d on d.event_id = r.event_id and d.endpoint_id = r.endpoint_id and d.ticket = r.ticket
+  order by d.event_id, d.endpoint_id
+  for update of d
+)
+update posthorn.delivery d
+set state = 0, ticket = nextval('posthorn.ticket'), attempts = d.attempts - 1, lease_expires_at = null, dispatcher_id = null
+from mine
+where d.event_id = mine.event_id and d.endpoint_id = mine.endpoint_id and d.state = 1`
+
+/** Returns leases that were never acted on: neither logged nor counted. @returns how many were still ours */
+export async function giveBackDeliveries(
+  db: Queryable,
+  leases: readonly { eventId: string; endpointId: string; ticket: string }[],
+): Promise<number> {
+  const { rowCount } = await db.query(giveBack, [
+    leases.map((lease) => lease.eventId),
+    leases.map((lease) => lease.endpointId),
+    leases.map((lease) => lease.ticket),
+  ])
+  return rowCount ?? 0
+}

@@ -1,0 +1,66 @@
+import type { Queryable } from '../db/pool.ts'
+
+// The lateral join prunes to the one partition of each id; `id = any(...)` would probe every partition for every id.
+const selectPayloads = `
+select e.id, e.type, e.payload
+from unnest($1::uuid[]) as u(id)
+cross join lateral (select x.id, x.type, x.payload from posthorn.event x where x.id = u.id) e`
+
+const selectEndpoints = `
+select e.id, e.url, e.version, e.timeout_ms, e.retry_schedule, e.header_names, e.headers_sealed,
+  array(select s.sealed from posthorn.endpoint_secret s
+    where s.endpoint_id = e.id and (s.expires_at is null or s.expires_at > now()) order by s.created_at desc, s.id desc) as secrets,
+  array(select (extract(epoch from s.expires_at) * 1000)::double precision from posthorn.endpoint_secret s
+    where s.endpoint_id = e.id and (s.expires_at is null or s.expires_at > now()) order by s.created_at desc, s.id desc) as expiries
+from posthorn.endpoint e
+where e.id = any($1::uuid[])`
+
+export type EventToSend = { type: string; payload: Buffer }
+
+/** The type and the payload's bytes of each event, once however many deliveries it has. */
+export async function readEventsToSend(db: Queryable, ids: readonly string[]): Promise<Map<string, EventToSend>> {
+  const { rows } = await db.query<{ id: string; type: string; payload: Buffer }>({
+    name: 'events-to-send',
+    text: selectPayloads,
+    values: [ids],
+  })
+  return new Map(rows.map((row) => [row.id, { type: row.type, payload: row.payload }]))
+}
+
+export type EndpointToSend = {
+  id: string
+  url: string
+  version: number
+  timeoutMs: number
+  /** Seconds; null is the default schedule. */
+  retrySchedule: number[] | null
+  headerNames: string[]
+  headersSealed: Buffer | null
+  /** Newest first; `expiresAt` in milliseconds since 1970. */
+  secrets: { sealed: Buffer; expiresAt: number | null }[]
+}
+
+/** What sending needs of each endpoint, deleted ones included: a lease taken before the deletion may still end. */
+export async function readEndpointsToSend(db: Queryable, ids: readonly string[]): Promise<EndpointToSend[]> {
+  const { rows } = await db.query<{
+    id: string
+    url: string
+    version: number
+    timeout_ms: number
+    retry_schedule: number[] | null
+    header_names: string[]
+    headers_sealed: Buffer | null
+    secrets: Buffer[]
+    expiries: (number | null)[]
+  }>({ name: 'endpoints-to-send', text: selectEndpoints, values: [ids] })
+  return rows.map((row) => ({
+    id: row.id,
+    url: row.url,
+    version: row.version,
+    timeoutMs: row.timeout_ms,
+    retrySchedule: row.retry_schedule,
+    headerNames: row.header_names,
+    headersSealed: row.headers_sealed,
+    secrets: row.secrets.map((sealed, at) => ({ sealed, expiresAt: row.expiries[at] ?? null })),
+  }))
+}
