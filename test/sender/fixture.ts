@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest'
 import type { SendRequest } from '../../apps/dispatcher/src/sender/index.ts'
 import { createSender, type Outcome, type Sender, type SenderDeps } from '../../apps/dispatcher/src/sender/index.ts'
 
-export const loopback: SenderDeps['allowedTargets'] = [{ cidr: '127.0.0.0/8' }, { cidr: '::1/128' }]
+const loopback: SenderDeps['allowedTargets'] = [{ cidr: '127.0.0.0/8' }, { cidr: '::1/128' }]
 
 /** What the sender logged as a fault of its own; a test that expects none checks that it is empty. */
 export const internalErrors: unknown[] = []

@@ -1,3 +1,2 @@
-export type { ErrorCode } from './error-codes.ts'
-export type { AttemptError, Outcome, SendRequest } from './outcome.ts'
+export type { Outcome, SendRequest } from './outcome.ts'
 export { createSender, type Sender, type SenderDeps } from './sender.ts'
