@@ -56,30 +56,36 @@ $$;
 
 -- The core: many requests, each of one or more events, each with or without an idempotency key.
 --   tenants, keys            one element a request; a key stands at most once a call for one tenant
---   request                  one element an event: the request's place in the former (from 1)
+--   request                  one element an event: the request's place in the former (from 1), never falling
 --   types, payload_lengths   one element an event; payloads holds the payloads' bytes one after the other
 --   channels                 one element an event: names joined by a comma, or null
--- Answers one row an event: its request, its id, the endpoints it is owed to (a sample of at most 256, for the
--- doorbell) and how many they are, and whether the key had been used: `replayed` with the first answer, or `reused` with
--- other content, which wrote nothing.
+-- Answers one row an event: its request, its id, how many endpoints it is owed to, whether the key had been used
+-- (`replayed` with the first answer, or `reused` with other content, which wrote nothing), and the lanes that have new work
+-- now (at most 256, for the doorbell). Within a request the ids rise in the order of its events.
 -- Checks nothing that its callers check: names, sizes, JSON.
+--
+-- Every join is written so that it goes from the call's own events to a table's index, whatever the planner believes of
+-- the table (it may have been empty when it was analyzed), and costs the same for each event, however many there are.
 create function posthorn.publish_many(
   tenants text[], keys text[],
   request integer[], types text[], payloads bytea, payload_lengths integer[],
   channels text[], ordering_keys text[], deliver_ats timestamptz[]
 ) returns table (request_no integer, event_id uuid, deliveries integer, replayed boolean, reused boolean, lanes uuid[])
 language plpgsql volatile set search_path = pg_catalog
--- With stale statistics a join of a handful of events with the endpoints would become a hash over a whole table.
-set enable_hashjoin = off set enable_mergejoin = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   started timestamptz := clock_timestamp();
-  n integer := cardinality($4);
+  keyed boolean := array_length(array_remove($2, null), 1) is not null;
+  fresh boolean[] := array_fill(true, array[cardinality($1)]);
   ids uuid[];
   offsets integer[];
+  firsts integer[];
+  lasts integer[];
   prints bytea[];
-  fresh boolean[];
+  counts integer[] := '{}';
   unseen text;
+  answer record;
 begin
   -- The transaction's id, before any ticket is drawn.
   perform pg_current_xact_id();
@@ -89,13 +95,13 @@ begin
     into ids, offsets
     from (select o, (1 + sum(len) over (order by o) - len)::integer as at from unnest($6) with ordinality u(len, o)) e;
 
-  if array_length(array_remove($2, null), 1) is null then
-    fresh := array_fill(true, array[cardinality($1)]);
-  else
+  if keyed then
     -- Length before content, so that no two contents make the same bytes.
-    select array_agg(p.print order by p.r) into prints
+    select array_agg(p.print order by p.r), array_agg(p.first order by p.r), array_agg(p.last order by p.r)
+      into prints, firsts, lasts
       from (
-        select e.r, sha256(string_agg(
+        select e.r, min(e.o)::integer as first, max(e.o)::integer as last,
+               sha256(string_agg(
                  int4send(octet_length(e.type)) || convert_to(e.type, 'UTF8')
                  || int4send(e.len) || substring($5 from e.at for e.len)
                  || coalesce(int4send(octet_length(e.channels)) || convert_to(e.channels, 'UTF8'), '\xffffffff'::bytea)
@@ -107,84 +113,101 @@ begin
       ) p;
 
     -- In order, so that two calls with the same keys wait for each other instead of deadlocking. What an open transaction
-    -- has inserted is waited for; if it rolls back, ours is inserted.
-    with made as (
+    -- has inserted is waited for; if it rolls back, ours is inserted. Those inserted are told by their first event's id.
+    fresh := (select array_agg(k.key is null order by k.r) from unnest($2) with ordinality k(key, r));
+    for answer in
       insert into posthorn.idempotency_key (tenant_id, key, fingerprint, event_ids, deliveries)
-      select k.tenant, k.key, prints[k.r], (select array_agg(ids[e.o] order by e.o) from unnest($3) with ordinality e(r, o) where e.r = k.r), '{}'
-      from unnest($1, $2) with ordinality k(tenant, key, r)
+      select k.tenant, k.key, k.print, ids[k.first:k.last], '{}'
+      from unnest($1, $2, prints, firsts, lasts) k(tenant, key, print, first, last)
       where k.key is not null
       order by k.tenant, k.key
       on conflict do nothing
-      returning tenant_id, key
-    )
-    select array_agg(k.key is null or m.key is not null order by k.r) into fresh
-      from unnest($1, $2) with ordinality k(tenant, key, r)
-      left join made m on m.tenant_id = k.tenant and m.key = k.key;
+      returning width_bucket(event_ids[1], ids) as o
+    loop
+      fresh[$3[answer.o]] := true;
+    end loop;
 
     -- In a statement of its own, whose snapshot has what the insert waited for.
     return query
-      select e.r, case when i.fingerprint = prints[e.r] then i.event_ids[e.place] end,
-             case when i.fingerprint = prints[e.r] then i.deliveries[e.place] end,
-             i.fingerprint = prints[e.r], i.fingerprint <> prints[e.r], '{}'::uuid[]
-      from (select r, o, row_number() over (partition by r order by o) as place from unnest($3) with ordinality u(r, o)) e
-      join posthorn.idempotency_key i on i.tenant_id = $1[e.r] and i.key = $2[e.r]
-      where not fresh[e.r]
-      order by e.o;
+      select k.r::integer, case when k.print = i.fingerprint then a.id end,
+             case when k.print = i.fingerprint then a.n end,
+             k.print = i.fingerprint, k.print <> i.fingerprint, '{}'::uuid[]
+      from unnest($1, $2, prints, firsts, lasts) with ordinality k(tenant, key, print, first, last, r)
+      cross join lateral (
+        select x.fingerprint, x.event_ids, x.deliveries from posthorn.idempotency_key x
+        where x.tenant_id = k.tenant and x.key = k.key limit 1
+      ) i
+      cross join lateral (
+        select u.id, u.n from unnest(i.event_ids, i.deliveries) u(id, n) where k.print = i.fingerprint
+        union all
+        select null, null from generate_series(k.first, k.last) where k.print <> i.fingerprint
+      ) a
+      where not fresh[k.r];
   end if;
 
   -- A tenant that is new is made. Where another open transaction is just making it, it is not waited for: the next
   -- publish or read of the tenant makes it, should that one roll back.
   for unseen in
-    select distinct t.tenant from unnest($1) with ordinality t(tenant, r)
-    where fresh[t.r] and not exists (select from posthorn.tenant x where x.id = t.tenant)
-    order by 1
+    select t.tenant from (select distinct u.tenant from unnest($1) with ordinality u(tenant, r) where fresh[u.r]) t
+    where (select true from posthorn.tenant x where x.id = t.tenant) is null
+    order by t.tenant
   loop
     if pg_try_advisory_xact_lock(7306918, hashtext(unseen)) then
       insert into posthorn.tenant (id) values (unseen) on conflict do nothing;
     end if;
   end loop;
 
-  return query
+  -- Each event carries the endpoints that it is owed to: joined by the event's number they would cost a square.
+  for answer in
     with e as materialized (
       select u.r, u.o, ids[u.o] as id, $1[u.r] as tenant, u.type, u.len, offsets[u.o] as at,
              string_to_array(u.channels, ',') as channels, u.okey, u.deliver_at,
-             posthorn.event_type_patterns(u.type) as patterns
+             -- As posthorn.event_type_patterns has it, without a call for each event.
+             (select array_agg(case when n = cardinality(p.parts) then u.type else array_to_string(p.parts[1:n], '.') || '.*' end)
+              from (select string_to_array(u.type, '.') as parts) p, generate_series(1, cardinality(p.parts)) n) as patterns
       from unnest($3, $4, $6, $7, $8, $9) with ordinality u(r, type, len, channels, okey, deliver_at, o)
       where fresh[u.r]
     ),
     owed as materialized (
-      select e.o, e.id, e.deliver_at, p.id as endpoint_id
-      from e join posthorn.endpoint p on p.tenant_id = e.tenant
-      where p.deleted_at is null and p.status <> 'disabled'
-        and (p.event_types = '{}' or p.event_types && e.patterns)
-        and (p.channels = '{}' or p.channels && e.channels)
-      order by e.o, p.id
-    ),
-    counted as materialized (
-      select e.o, count(owed.endpoint_id)::integer as n,
-             coalesce((array_agg(owed.endpoint_id) filter (where owed.endpoint_id is not null and (e.deliver_at is null or e.deliver_at <= started)))[1:256], '{}') as lanes
-      from e left join owed on owed.o = e.o group by e.o
+      select e.r, e.o, e.id, e.tenant, e.type, e.channels, e.okey, e.deliver_at, e.at, e.len,
+             coalesce(f.endpoints, '{}') as endpoints, coalesce(cardinality(f.endpoints), 0) as n
+      from e cross join lateral (
+        select array_agg(p.id order by p.id) as endpoints
+        from posthorn.endpoint p
+        where p.tenant_id = e.tenant and p.deleted_at is null and p.status <> 'disabled'
+          and (p.event_types = '{}' or p.event_types && e.patterns)
+          and (p.channels = '{}' or p.channels && e.channels)
+      ) f
     ),
     made_events as (
       insert into posthorn.event (id, tenant_id, type, channels, ordering_key, deliver_at, deliveries, payload)
-      select e.id, e.tenant, e.type, e.channels, e.okey, e.deliver_at, c.n, substring($5 from e.at for e.len)
-      from e join counted c on c.o = e.o order by e.o
+      select o.id, o.tenant, o.type, o.channels, o.okey, o.deliver_at, o.n, substring($5 from o.at for o.len)
+      from owed o order by o.o
     ),
     made_deliveries as (
       insert into posthorn.delivery (event_id, endpoint_id, ticket, owed_at, due_at, state)
-      select owed.id, owed.endpoint_id, nextval('posthorn.ticket'), greatest(owed.deliver_at, started),
-             greatest(owed.deliver_at, started), case when owed.deliver_at > started then 2 else 0 end
-      from owed order by owed.o, owed.endpoint_id
-    ),
-    kept_answers as (
-      update posthorn.idempotency_key i set deliveries = a.deliveries
-      from (select k.tenant, k.key, array_agg(c.n order by c.o) as deliveries
-            from unnest($1, $2) with ordinality k(tenant, key, r)
-            join e on e.r = k.r join counted c on c.o = e.o
-            where k.key is not null and fresh[k.r] group by k.tenant, k.key) a
-      where i.tenant_id = a.tenant and i.key = a.key
+      select o.id, d.endpoint_id, nextval('posthorn.ticket'), greatest(o.deliver_at, started),
+             greatest(o.deliver_at, started), case when o.deliver_at > started then 2 else 0 end
+      from owed o cross join lateral unnest(o.endpoints) d(endpoint_id) order by o.o, d.endpoint_id
     )
-    select e.r, e.id, c.n, false, false, c.lanes from e join counted c on c.o = e.o order by e.o;
+    select o.r, o.o, o.id, o.n, case when o.deliver_at > started then '{}' else o.endpoints[1:256] end as lanes
+    from owed o order by o.o
+  loop
+    request_no := answer.r;
+    event_id := answer.id;
+    deliveries := answer.n;
+    replayed := false;
+    reused := false;
+    lanes := answer.lanes;
+    return next;
+    if keyed and $2[answer.r] is not null then
+      counts := counts || answer.n;
+      if answer.o = lasts[answer.r] then
+        update posthorn.idempotency_key i set deliveries = counts where i.tenant_id = $1[answer.r] and i.key = $2[answer.r];
+        counts := '{}';
+      end if;
+    end if;
+  end loop;
 end $$;
 
 -- Raises, with a SQLSTATE of class PH, what SQL can check of one event.
@@ -214,8 +237,9 @@ begin
   if idempotency_key is not null and idempotency_key !~ '^[ -~]{1,255}$' then
     raise exception 'posthorn: idempotency_key must be 1 to 255 printable ASCII characters' using errcode = 'PH005';
   end if;
-  if channels is not null and channels !~ '^[A-Za-z0-9_.:-]{1,128}(,[A-Za-z0-9_.:-]{1,128}){0,63}$' then
-    raise exception 'posthorn: channels must be 1 to 64 names of A-Z a-z 0-9 _ . : -, each at most 128 long' using errcode = 'PH006';
+  if channels is not null and (channels !~ '^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(,[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*){0,63}$'
+     or exists (select from string_to_array(channels, ',') names, unnest(names) name where length(name) > 128)) then
+    raise exception 'posthorn: channels must be 1 to 64 names like event types, each at most 128 long' using errcode = 'PH006';
   end if;
   if ordering_key is not null then
     raise exception 'posthorn: ordering_key is not supported yet' using errcode = 'PH007';
@@ -257,7 +281,7 @@ begin
     end if;
     perform posthorn.check_event(tenant, types[i], payloads[i], idempotency_key, joined[i], ordering_keys[i], deliver_ats[i]);
   end loop;
-  select array_agg(posthorn.type_id('evt', p.event_id)), bool_or(p.reused) into ids, reused
+  select array_agg(posthorn.type_id('evt', p.event_id) order by p.event_id), bool_or(p.reused) into ids, reused
     from posthorn.publish_many(
       array[tenant], array[idempotency_key], array_fill(1, array[n]), types,
       (select string_agg(convert_to(u.p, 'UTF8'), '' order by u.o) from unnest(payloads) with ordinality u(p, o)),
