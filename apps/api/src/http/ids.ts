@@ -15,12 +15,10 @@ export const uuidSchema = z.string().regex(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9
 
 /** An id in an answer. */
 export function idSchema(prefix: IdPrefix) {
-  return z
-    .string()
-    .openapi({
-      pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`,
-      example: encodeId(prefix, '01920000-0000-7000-8000-000000000000'),
-    })
+  return z.string().openapi({
+    pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`,
+    example: encodeId(prefix, '01920000-0000-7000-8000-000000000000'),
+  })
 }
 
 /** An id in a path: read to its UUID; a malformed one is unknown, so 404. */

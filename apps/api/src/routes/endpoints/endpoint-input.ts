@@ -1,0 +1,101 @@
+import { z } from '@hono/zod-openapi'
+import { decodeId, isChannel, isEventTypeFilter, parseSecret, type Vault } from '@posthorn/core'
+import { Prisma } from '@posthorn/core/db'
+import { uidPattern } from '../../http/ids.ts'
+import { metadataSchema } from '../../http/metadata.ts'
+import { onlyDefault, onlyNull } from '../../http/unsupported.ts'
+import { endpointStatus } from './endpoint.ts'
+import { headersSchema } from './headers.ts'
+
+const maxNames = 256
+
+const url = z.string().min(1).max(2048).openapi({ format: 'uri', example: 'https://example.com/hooks' })
+
+const uid = z
+  .string()
+  .refine((text) => uidPattern.test(text), {
+    error: 'Must be 1 to 128 of A-Z a-z 0-9 . _ : - beginning with a letter or digit.',
+  })
+  // Paths name an endpoint by either.
+  .refine((text) => decodeId('ep', text) === null, { error: "Must not look like an endpoint's id." })
+  .openapi({ pattern: uidPattern.source, description: "The product's own id, unique in the tenant." })
+
+const eventTypes = z
+  .array(
+    z.string().refine(isEventTypeFilter, {
+      error: 'Must be an event type, or all below one (invoice.*), at most 128 long.',
+    }),
+  )
+  .min(1, { error: 'Must not be empty: null takes all.' })
+  .max(maxNames)
+  .openapi({ example: ['invoice.*'], description: 'null takes all.' })
+
+const channels = z
+  .array(z.string().refine(isChannel, { error: 'Must be a channel: written as event types are, at most 128 long.' }))
+  .min(1, { error: 'Must not be empty: null takes all.' })
+  .max(maxNames)
+  .openapi({ description: 'null takes all; else the event must share one.' })
+
+/** A secret that the product brings. */
+export const secretInput = z
+  .string()
+  .max(200)
+  .superRefine((text, context) => {
+    const { reason } = parseSecret(text)
+    if (reason !== null) context.addIssue({ code: 'custom', message: reason })
+  })
+  .openapi({ description: '`whsec_` and the base64 of 24 to 64 bytes; made for you when left out.' })
+
+const configuration = {
+  uid: uid.nullable().optional(),
+  description: z.string().max(1024).nullable().optional(),
+  event_types: eventTypes.nullable().optional(),
+  channels: channels.nullable().optional(),
+  filter: onlyNull('A filter over the payload.'),
+  status: endpointStatus.nullable().optional(),
+  headers: headersSchema.nullable().optional(),
+  max_in_flight: z.int().min(1).max(1000).nullable().optional(),
+  rate_limit: onlyNull('Attempts in a time.'),
+  timeout_ms: z.int().min(1000).max(30_000).nullable().optional(),
+  retry_schedule: z
+    .array(z.int().min(0).max(604_800))
+    .max(20)
+    .nullable()
+    .optional()
+    .openapi({
+      description: 'Seconds after each attempt; [] is a single attempt, null the default.',
+      example: [5, 300],
+    }),
+  ordering: onlyDefault('none', ['strict', 'by_key']),
+  metadata: metadataSchema.nullable().optional(),
+}
+
+export const endpointInput = z.strictObject({ url, ...configuration, secret: secretInput.nullable().optional() })
+export const endpointPatchInput = z.strictObject({ url: url.optional(), ...configuration })
+
+type Configuration = z.output<typeof endpointPatchInput>
+
+export const defaultMaxInFlight = 20
+export const defaultTimeoutMs = 15_000
+
+/** The columns of the fields that are there, each whole; null is the default. `status` is left to the caller. */
+export function toColumns(input: Configuration, vault: Vault) {
+  const headers = input.headers ?? {}
+  return {
+    ...(input.url === undefined ? {} : { url: input.url }),
+    ...(input.uid === undefined ? {} : { uid: input.uid }),
+    ...(input.description === undefined ? {} : { description: input.description ?? '' }),
+    ...(input.event_types === undefined ? {} : { eventTypes: input.event_types ?? [] }),
+    ...(input.channels === undefined ? {} : { channels: input.channels ?? [] }),
+    ...(input.max_in_flight === undefined ? {} : { maxInFlight: input.max_in_flight ?? defaultMaxInFlight }),
+    ...(input.timeout_ms === undefined ? {} : { timeoutMs: input.timeout_ms ?? defaultTimeoutMs }),
+    ...(input.retry_schedule === undefined ? {} : { retrySchedule: input.retry_schedule ?? Prisma.DbNull }),
+    ...(input.metadata === undefined ? {} : { metadata: input.metadata ?? {} }),
+    ...(input.headers === undefined
+      ? {}
+      : {
+          headerNames: Object.keys(headers),
+          headersSealed: Object.keys(headers).length === 0 ? null : new Uint8Array(vault.seal(JSON.stringify(headers))),
+        }),
+  }
+}

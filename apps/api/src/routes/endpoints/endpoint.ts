@@ -1,0 +1,64 @@
+import { z } from '@hono/zod-openapi'
+import { encodeId } from '@posthorn/core'
+import type { Prisma } from '@posthorn/core/db'
+import { idSchema, tenantIdSchema } from '../../http/ids.ts'
+import { timeSchema, writeTime } from '../../http/time.ts'
+import { maskedValue } from './headers.ts'
+
+export const endpointStatus = z.enum(['enabled', 'paused', 'disabled'])
+
+/** An endpoint as the contract shows it, without its secret. */
+export const endpointSchema = z
+  .object({
+    id: idSchema('ep'),
+    uid: z.string().nullable(),
+    tenant_id: tenantIdSchema,
+    url: z.string(),
+    description: z.string(),
+    event_types: z.array(z.string()).nullable(),
+    channels: z.array(z.string()).nullable(),
+    filter: z.null(),
+    status: endpointStatus,
+    disabled_reason: z.string().nullable(),
+    headers: z.record(z.string(), z.string()).openapi({ description: `Values are masked: "${maskedValue}".` }),
+    max_in_flight: z.int(),
+    rate_limit: z.null(),
+    timeout_ms: z.int(),
+    retry_schedule: z.array(z.int()).nullable(),
+    ordering: z.literal('none'),
+    metadata: z.record(z.string(), z.string()),
+    created_at: timeSchema,
+    updated_at: timeSchema,
+  })
+  .openapi('Endpoint')
+
+/** The answer of a registration, the one that holds the secret. */
+export const newEndpointSchema = endpointSchema
+  .extend({ secret: z.string().openapi({ example: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' }) })
+  .openapi('NewEndpoint')
+
+export type EndpointRow = Prisma.EndpointGetPayload<object>
+
+export function presentEndpoint(row: EndpointRow): z.infer<typeof endpointSchema> {
+  return {
+    id: encodeId('ep', row.id),
+    uid: row.uid,
+    tenant_id: row.tenantId,
+    url: row.url,
+    description: row.description,
+    event_types: row.eventTypes.length === 0 ? null : row.eventTypes,
+    channels: row.channels.length === 0 ? null : row.channels,
+    filter: null,
+    status: row.status as z.infer<typeof endpointStatus>,
+    disabled_reason: row.disabledReason,
+    headers: Object.fromEntries(row.headerNames.map((name) => [name, maskedValue])),
+    max_in_flight: row.maxInFlight,
+    rate_limit: null,
+    timeout_ms: row.timeoutMs,
+    retry_schedule: row.retrySchedule as number[] | null,
+    ordering: 'none',
+    metadata: row.metadata as Record<string, string>,
+    created_at: writeTime(row.createdAt),
+    updated_at: writeTime(row.updatedAt),
+  }
+}

@@ -1,0 +1,18 @@
+import type { App, RouteDeps } from '../../app.ts'
+import { registerEndpointCreate } from './create.ts'
+import { registerEndpointDelete } from './delete.ts'
+import { registerEndpointGet } from './get.ts'
+import { registerEndpointList } from './list.ts'
+import { registerEndpointSecretGet } from './secret-get.ts'
+import { registerEndpointSecretRotate } from './secret-rotate.ts'
+import { registerEndpointUpdate } from './update.ts'
+
+export function registerEndpoints(app: App, deps: RouteDeps): void {
+  registerEndpointCreate(app, deps)
+  registerEndpointList(app, deps)
+  registerEndpointGet(app, deps)
+  registerEndpointUpdate(app, deps)
+  registerEndpointDelete(app, deps)
+  registerEndpointSecretGet(app, deps)
+  registerEndpointSecretRotate(app, deps)
+}

@@ -1,0 +1,52 @@
+import { createRoute } from '@hono/zod-openapi'
+import type { App, RouteDeps } from '../../app.ts'
+import { invalid } from '../../http/api-problem.ts'
+import { jsonBody } from '../../http/json-body.ts'
+import { json, jsonRequest, problems } from '../../http/responses.ts'
+import { endpointSchema, presentEndpoint } from './endpoint.ts'
+import { endpointPatchInput, toColumns } from './endpoint-input.ts'
+import { endpointParameters } from './endpoint-parameters.ts'
+import { findEndpoint } from './find-endpoint.ts'
+import { ringDoorbell, withLane } from './lane.ts'
+import { changeOfStatus } from './status-change.ts'
+import { refuseTakenUid } from './uid-taken.ts'
+
+export const endpointUpdate = createRoute({
+  method: 'patch',
+  path: '/v1/tenants/{tenant}/endpoints/{endpoint}',
+  tags: ['Endpoints'],
+  summary: 'Change an endpoint',
+  description: 'Replaces each named field whole; null sets its default. Once a pause is answered, no attempt begins.',
+  middleware: [jsonBody],
+  request: { params: endpointParameters, body: jsonRequest(endpointPatchInput) },
+  responses: { 200: json(endpointSchema, 'Changed'), ...problems },
+})
+
+export function registerEndpointUpdate(app: App, deps: RouteDeps): void {
+  const { prisma, vault, targets } = deps
+  app.openapi(endpointUpdate, async (c) => {
+    const { tenant, endpoint } = c.req.valid('param')
+    const input = c.req.valid('json')
+    if (input.url !== undefined) {
+      const target = targets.checkUrl(input.url)
+      if (!target.ok) throw invalid('/url', target.message)
+    }
+    const { id } = await findEndpoint(prisma, tenant, endpoint)
+    const columns = toColumns(input, vault)
+
+    const changed = await withLane(prisma, id, async (tx, current) => {
+      const status = changeOfStatus(current.status, input.status)
+      const version = current.version + 1
+      const row = await tx.endpoint.update({
+        where: { id },
+        data: { ...columns, ...status.endpoint, version, updatedAt: new Date() },
+      })
+      const { maxInFlight, timeoutMs } = row
+      await tx.lane.update({ where: { endpointId: id }, data: { ...status.lane, version, maxInFlight, timeoutMs } })
+      return { row, mayHaveWork: row.status === 'enabled' }
+    }).catch(refuseTakenUid)
+
+    if (changed.mayHaveWork) await ringDoorbell(deps, id)
+    return c.json(presentEndpoint(changed.row), 200)
+  })
+}

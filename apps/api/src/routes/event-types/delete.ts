@@ -1,0 +1,23 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import type { App, RouteDeps } from '../../app.ts'
+import { notFound } from '../../http/api-problem.ts'
+import { eventTypeParameter } from '../../http/ids.ts'
+import { noContent, problems } from '../../http/responses.ts'
+
+export const eventTypeDelete = createRoute({
+  method: 'delete',
+  path: '/v1/event-types/{name}',
+  tags: ['Event types'],
+  summary: 'Take an event type out of the catalogue',
+  description: 'Events of the type, and endpoints that ask for it, stay as they are.',
+  request: { params: z.object({ name: eventTypeParameter }) },
+  responses: { 204: noContent, ...problems },
+})
+
+export function registerEventTypeDelete(app: App, { prisma }: RouteDeps): void {
+  app.openapi(eventTypeDelete, async (c) => {
+    const { count } = await prisma.eventType.deleteMany({ where: { name: c.req.valid('param').name } })
+    if (count === 0) throw notFound('event type')
+    return c.body(null, 204)
+  })
+}

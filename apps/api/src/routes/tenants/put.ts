@@ -1,0 +1,39 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import type { App, RouteDeps } from '../../app.ts'
+import { newTenantParameter } from '../../http/ids.ts'
+import { jsonBody } from '../../http/json-body.ts'
+import { metadataSchema } from '../../http/metadata.ts'
+import { json, jsonRequest, problems } from '../../http/responses.ts'
+import { presentTenant, tenantSchema } from './tenant.ts'
+
+const tenantInput = z.strictObject({
+  name: z.string().max(256).nullable().optional(),
+  metadata: metadataSchema.nullable().optional(),
+})
+
+export const tenantPut = createRoute({
+  method: 'put',
+  path: '/v1/tenants/{tenant}',
+  tags: ['Tenants'],
+  summary: 'Create or update a tenant',
+  description: 'Replaces it whole: what is left out has its default again.',
+  middleware: [jsonBody],
+  request: { params: z.object({ tenant: newTenantParameter }), body: jsonRequest(tenantInput) },
+  responses: { 200: json(tenantSchema, 'Updated'), 201: json(tenantSchema, 'Created'), ...problems },
+})
+
+export function registerTenantPut(app: App, { prisma }: RouteDeps): void {
+  app.openapi(tenantPut, async (c) => {
+    const { tenant: id } = c.req.valid('param')
+    const { name = null, metadata } = c.req.valid('json')
+    const data = { name, metadata: metadata ?? {} }
+    const before = await prisma.tenant.findUnique({ where: { id }, select: { id: true } })
+    // Between the two another may have made it: then this updates, and only the status is a moment behind.
+    const row = await prisma.tenant.upsert({
+      where: { id },
+      create: { id, ...data },
+      update: { ...data, updatedAt: new Date() },
+    })
+    return c.json(presentTenant(row), before === null ? 201 : 200)
+  })
+}
