@@ -18,55 +18,71 @@ import { beginHot } from './planner-guards.ts'
  */
 const settleLeases = `
 with r as materialized (
-  select x.e, x.p, x.t, x.id, x.n, x.o, x.step, x.fresh, x.wait_ms, x.started, x.ms, x.status,
-    x.code, x.phase, x.message, x.url, x.sig, x.agent, x.names, x.headers, x.body, x.cut, x.lane_ms, x.gone,
-    case when x.s < 4 and l.status >= 2 then 6 else x.s end as s,
-    case when x.s < 4 and l.status = 2 then 'endpoint_disabled' when x.s < 4 and l.status = 3 then 'endpoint_deleted'
-      else x.reason end as reason
-  from json_to_recordset($1::json) as x(
-    e uuid, p uuid, t bigint, id uuid, n integer, o smallint, s smallint, reason text, step smallint, fresh boolean,
-    wait_ms bigint, started bigint, ms integer, status smallint, code text, phase text, message text,
-    url text, sig text, agent text, names json, headers text, body text, cut boolean, lane_ms bigint, gone boolean)
-  left join posthorn.lane l on x.s < 4 and l.endpoint_id = x.p
-  order by x.e, x.p
+  select y.i, y.e, y.p, y.t, y.id, y.n, y.o, y.step, y.fresh, y.wait_ms, y.started, y.ms, y.status, y.code, y.phase,
+    y.message, y.url, y.sig, y.agent, y.names, y.headers, y.body, y.cut, y.lane_ms, y.gone,
+    case when y.lane_status >= 2 then 6 else y.s end as s,
+    case y.lane_status when 2 then 'endpoint_disabled' when 3 then 'endpoint_deleted' else y.reason end as reason
+  from (
+    select x.i, x.e, x.p, x.t, x.id, x.n, x.o, x.s, x.reason, x.step, x.fresh, x.wait_ms, x.started, x.ms, x.status,
+      x.code, x.phase, x.message, x.url, x.sig, x.agent, x.names, x.headers, x.body, x.cut, x.lane_ms, x.gone,
+      case when x.s < 4 then (select l.status from posthorn.lane l where l.endpoint_id = x.p) end as lane_status
+    from json_to_recordset($1::json) as x(
+      i integer, e uuid, p uuid, t bigint, id uuid, n integer, o smallint, s smallint, reason text, step smallint,
+      fresh boolean, wait_ms bigint, started bigint, ms integer, status smallint, code text, phase text, message text,
+      url text, sig text, agent text, names text, headers text, body text, cut boolean, lane_ms bigint, gone boolean)
+  ) y
+  order by y.e, y.p
 ), ended as (
   delete from posthorn.delivery d using r
   where d.event_id = r.e and d.endpoint_id = r.p and d.ticket = r.t and r.s >= 4
-  returning d.event_id, d.endpoint_id, null::timestamptz as due_at
+  returning r.i, r.e, r.p, r.id, r.n, r.o, r.s, r.reason, r.started, r.ms, r.status, r.code, r.phase, r.message, r.url,
+    r.sig, r.agent, r.names, r.headers, r.body, r.cut, r.lane_ms, r.gone, null::timestamptz as due_at
 ), moved as (
   update posthorn.delivery d
   set state = r.s, ticket = nextval('posthorn.ticket'), due_at = now() + r.wait_ms * interval '1 millisecond',
     step = r.step, fresh = coalesce(r.fresh, false), lease_expires_at = null, dispatcher_id = null
   from r
   where d.event_id = r.e and d.endpoint_id = r.p and d.ticket = r.t and r.s < 4
-  returning d.event_id, d.endpoint_id, case when d.state = 2 then d.due_at end as due_at
+  returning r.i, r.e, r.p, r.id, r.n, r.o, r.s, r.reason, r.started, r.ms, r.status, r.code, r.phase, r.message, r.url,
+    r.sig, r.agent, r.names, r.headers, r.body, r.cut, r.lane_ms, r.gone, case when r.s = 2 then d.due_at end as due_at
 ), matched as materialized (
-  select event_id, endpoint_id, due_at from ended union all select event_id, endpoint_id, due_at from moved
+  select ended.i, ended.e, ended.p, ended.id, ended.n, ended.o, ended.s, ended.reason, ended.started, ended.ms,
+    ended.status, ended.code, ended.phase, ended.message, ended.url, ended.sig, ended.agent, ended.names, ended.headers,
+    ended.body, ended.cut, ended.lane_ms, ended.gone, ended.due_at from ended
+  union all
+  select moved.i, moved.e, moved.p, moved.id, moved.n, moved.o, moved.s, moved.reason, moved.started, moved.ms,
+    moved.status, moved.code, moved.phase, moved.message, moved.url, moved.sig, moved.agent, moved.names, moved.headers,
+    moved.body, moved.cut, moved.lane_ms, moved.gone, moved.due_at from moved
+), late as materialized (
+  -- not in, for it becomes a hashed look-up also where joins by hash are off
+  select r.i, r.e, r.p, r.t, r.id, r.n, 4 as o, 0 as s, null as reason, r.started, r.ms, r.status, r.code, r.phase,
+    r.message, r.url, r.sig, r.agent, r.names, r.headers, r.body, r.cut
+  from r where r.i not in (select matched.i from matched)
 ), logged as (
   insert into posthorn.attempt (event_id, endpoint_id, id, number, outcome, state, reason, started_at, ended_at,
     next_attempt_at, duration_ms, status, error_code, error_phase, error_message, url, signature, user_agent, header_names,
     response_headers, response_body, truncated)
-  select r.e, r.p, r.id, r.n,
-    case when m.event_id is null then 4 else r.o end,
-    case when m.event_id is null then 0 else r.s end,
-    case when m.event_id is not null then r.reason end,
-    to_timestamp(r.started / 1000.0), now(), m.due_at, r.ms, r.status, r.code, r.phase, r.message,
-    r.url, r.sig, r.agent, (select array_agg(name) from json_array_elements_text(r.names) name),
-    r.headers, decode(r.body, 'base64'), coalesce(r.cut, false)
-  from r left join matched m on m.event_id = r.e and m.endpoint_id = r.p
+  select a.e, a.p, a.id, a.n, a.o, a.s, a.reason, to_timestamp(a.started / 1000.0), now(), a.due_at, a.ms, a.status,
+    a.code, a.phase, a.message, a.url, a.sig, a.agent, string_to_array(a.names, ','), a.headers,
+    decode(a.body, 'base64'), coalesce(a.cut, false)
+  from (
+    select m.e, m.p, m.id, m.n, m.o, m.s, m.reason, m.started, m.due_at, m.ms, m.status, m.code, m.phase, m.message,
+      m.url, m.sig, m.agent, m.names, m.headers, m.body, m.cut from matched m
+    union all
+    select late.e, late.p, late.id, late.n, late.o, late.s, late.reason, late.started, null, late.ms, late.status,
+      late.code, late.phase, late.message, late.url, late.sig, late.agent, late.names, late.headers, late.body, late.cut
+    from late
+  ) a
   on conflict do nothing
 ), blocked as (
   -- Retry-After holds the whole lane back, and is never shortened here.
   update posthorn.lane l set blocked_until = greatest(l.blocked_until, now() + w.lane_ms * interval '1 millisecond')
-  from (
-    select r.p, max(r.lane_ms) as lane_ms from r join matched m on m.event_id = r.e and m.endpoint_id = r.p
-    where r.lane_ms > 0 group by r.p
-  ) w
+  from (select m.p, max(m.lane_ms) as lane_ms from matched m where m.lane_ms > 0 group by m.p) w
   where l.endpoint_id = w.p
 ), closed as (
   -- 410 Gone: the receiver asks for no more. The lane closes in this transaction; upkeep cancels what waits.
   update posthorn.lane l set status = 2, draining = true, version = l.version + 1
-  from (select distinct r.p from r join matched m on m.event_id = r.e and m.endpoint_id = r.p where r.gone) g
+  from (select distinct m.p from matched m where m.gone) g
   where l.endpoint_id = g.p and l.status in (0, 1)
   returning l.endpoint_id, l.version
 ), told as (
@@ -74,8 +90,7 @@ with r as materialized (
   set status = 'disabled', disabled_reason = 'gone', version = closed.version, updated_at = now()
   from closed where e.id = closed.endpoint_id
 )
-select r.e as event_id, r.p as endpoint_id, r.t as ticket from r
-where not exists (select from matched m where m.event_id = r.e and m.endpoint_id = r.p)`
+select late.e as event_id, late.p as endpoint_id, late.t as ticket from late`
 
 const lockLanes = `
 select endpoint_id from posthorn.lane where endpoint_id = any($1::uuid[]) order by endpoint_id for no key update`
@@ -126,8 +141,9 @@ export type SettleResult = {
   superseded: { eventId: string; endpointId: string; ticket: string }[]
 }
 
-function toRecord(item: Settlement): Record<string, unknown> {
+function toRecord(item: Settlement, index: number): Record<string, unknown> {
   return {
+    i: index,
     e: item.eventId,
     p: item.endpointId,
     t: item.ticket,
@@ -148,7 +164,7 @@ function toRecord(item: Settlement): Record<string, unknown> {
     url: item.url ?? undefined,
     sig: item.signature ?? undefined,
     agent: item.userAgent ?? undefined,
-    names: item.headerNames.length > 0 ? item.headerNames : undefined,
+    names: item.headerNames.length > 0 ? item.headerNames.join(',') : undefined,
     headers: item.responseHeaders ?? undefined,
     body: item.responseBody?.length ? item.responseBody.toString('base64') : undefined,
     cut: item.truncated || undefined,
