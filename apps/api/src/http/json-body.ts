@@ -23,16 +23,13 @@ export const jsonBodyOrNone: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (typed) requireJson(c)
   const body = await readBody(c, maxDocumentBytes)
   if (!typed && body.length > 0) requireJson(c)
-  if (body.length > 0) hand(c, parseJsonDocument(body).text)
-  else {
-    c.req.raw.headers.set('content-type', 'application/json')
-    hand(c, '{}')
-  }
+  hand(c, body.length > 0 ? parseJsonDocument(body).text : '{}')
   await next()
 }
 
-/** The framework reads the body from here from now on. */
+/** The framework reads the body from here from now on, and the type in the one spelling that it knows. */
 function hand(c: Context<AppEnv>, text: string): void {
+  c.req.raw.headers.set('content-type', 'application/json')
   // Its type says string; it reads, and itself writes, a promise.
   c.req.bodyCache.text = Promise.resolve(text) as unknown as string
 }
