@@ -1,0 +1,5 @@
+export { decodeBase64 } from './base64.ts'
+export { decodeDoorbell, doorbellCapacity, doorbellChannel, encodeDoorbell } from './doorbell.ts'
+export { decodeId, encodeId, type IdPrefix } from './ids.ts'
+export * from './names.ts'
+export { uuidV7 } from './uuid-v7.ts'
