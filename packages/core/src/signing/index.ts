@@ -1,0 +1,3 @@
+export { generateSecret, type ParsedSecret, parseSecret } from './secret.ts'
+export { createSigner, type Signer } from './signer.ts'
+export { type Verification, type VerifyOptions, verify, type WebhookHeaders } from './verify.ts'
