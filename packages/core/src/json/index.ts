@@ -1,0 +1,11 @@
+export {
+  type BatchLimits,
+  type EnvelopeLimits,
+  type ScannedBatch,
+  type ScannedEvent,
+  type Span,
+  scanBatch,
+  scanEnvelope,
+} from './envelope.ts'
+export { EnvelopeError, type EnvelopeErrorCode } from './envelope-error.ts'
+export { maxNesting } from './skip.ts'
