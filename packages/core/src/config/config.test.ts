@@ -1,0 +1,199 @@
+import { describe, expect, test } from 'vitest'
+import { type ConfigDefaults, parseConfig } from './config.ts'
+import { ConfigError } from './config-error.ts'
+
+const start: ConfigDefaults = { role: 'start', folder: '/home/me' }
+const key = Buffer.alloc(32, 7).toString('base64')
+const url = 'postgres://me:s3cr3t@db/product'
+
+function refusal(env: Record<string, string>, defaults = start): string {
+  try {
+    parseConfig(env, defaults)
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return (error as ConfigError).message
+  }
+  return expect.fail('was taken')
+}
+
+describe('what is taken', () => {
+  test('no settings at all give the defaults', () => {
+    expect(parseConfig({}, start)).toEqual({
+      role: 'start',
+      databaseUrl: null,
+      dataDir: '/home/me/.posthorn',
+      host: '127.0.0.1',
+      port: 8080,
+      apiKey: null,
+      encryptionKey: null,
+      allowedTargets: [],
+      retryScheduleSeconds: [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400],
+      maxAgeMs: 432_000_000,
+      concurrency: 256,
+      retentionMs: 3_456_000_000,
+      maxPayloadBytes: 1_048_576,
+      listenUrl: null,
+      logLevel: 'info',
+      warnings: [],
+    })
+  })
+
+  test('each setting arrives', () => {
+    const config = parseConfig(
+      {
+        POSTHORN_DATABASE_URL: url,
+        POSTHORN_DATA_DIR: 'data',
+        POSTHORN_HOST: '::',
+        POSTHORN_PORT: '0',
+        POSTHORN_API_KEY: 'phk_0123456789abcdef',
+        POSTHORN_ENCRYPTION_KEY: key,
+        POSTHORN_ALLOWED_TARGETS: '10.0.0.0/8, 127.0.0.1:8081,[::1]:8081,FD00::/8',
+        POSTHORN_RETRY_SCHEDULE: '0s, 5s,5m,30m,2h',
+        POSTHORN_MAX_AGE: '36h',
+        POSTHORN_CONCURRENCY: '1',
+        POSTHORN_RETENTION: '32d',
+        POSTHORN_MAX_PAYLOAD_BYTES: '2048',
+        POSTHORN_LISTEN_URL: 'postgresql://direct/product',
+        POSTHORN_LOG_LEVEL: 'debug',
+        HOME: '/root',
+      },
+      { role: 'api', folder: '/home/me' },
+    )
+    expect(config).toEqual({
+      role: 'api',
+      databaseUrl: url,
+      dataDir: '/home/me/data',
+      host: '::',
+      port: 0,
+      apiKey: 'phk_0123456789abcdef',
+      encryptionKey: key,
+      allowedTargets: [
+        { cidr: '10.0.0.0/8' },
+        { address: '127.0.0.1', port: 8081 },
+        { address: '::1', port: 8081 },
+        { cidr: 'fd00::/8' },
+      ],
+      retryScheduleSeconds: [0, 5, 300, 1800, 7200],
+      maxAgeMs: 129_600_000,
+      concurrency: 1,
+      retentionMs: 2_764_800_000,
+      maxPayloadBytes: 2048,
+      listenUrl: 'postgresql://direct/product',
+      logLevel: 'debug',
+      warnings: [],
+    })
+  })
+
+  test('an empty value counts as unset', () => {
+    const empty = Object.fromEntries(
+      ['DATABASE_URL', 'PORT', 'ENCRYPTION_KEY', 'ALLOWED_TARGETS', 'RETRY_SCHEDULE', 'LISTEN_URL'].map((name) => [
+        `POSTHORN_${name}`,
+        '',
+      ]),
+    )
+    expect(parseConfig(empty, start)).toEqual(parseConfig({}, start))
+  })
+
+  test('LISTEN goes to the database URL, elsewhere, or is off', () => {
+    const env = { POSTHORN_DATABASE_URL: url, POSTHORN_ENCRYPTION_KEY: key }
+    expect(parseConfig(env, start).listenUrl).toBe(url)
+    expect(parseConfig({ ...env, POSTHORN_LISTEN_URL: 'off' }, start).listenUrl).toBe('off')
+    expect(parseConfig({ POSTHORN_LISTEN_URL: 'off' }, start).listenUrl).toBe('off')
+  })
+
+  test('it is frozen throughout', () => {
+    const config = parseConfig({ POSTHORN_ALLOWED_TARGETS: '10.0.0.0/8' }, start)
+    for (const part of [config, config.allowedTargets, config.allowedTargets[0], config.retryScheduleSeconds]) {
+      expect(Object.isFrozen(part)).toBe(true)
+    }
+  })
+
+  test('an absolute data folder stays', () => {
+    expect(parseConfig({ POSTHORN_DATA_DIR: '/var/lib/posthorn' }, start).dataDir).toBe('/var/lib/posthorn')
+  })
+
+  test('an unknown name is a warning, but for those of tests', () => {
+    const env = { POSTHORN_PROT: 's3cr3t', POSTHORN_TEST_DATABASE_URL: 'x', POSTHORNX: 'y', 'POSTHORN_A\nB': '' }
+    const { warnings } = parseConfig(env, start)
+    expect(warnings).toHaveLength(2)
+    expect(warnings[1]).toBe('POSTHORN_PROT is not a setting of Posthorn and has no effect')
+    expect(warnings.join('')).not.toMatch(/s3cr3t|\n/)
+  })
+})
+
+describe('what a role needs', () => {
+  test.each(['api', 'dispatcher', 'migrate'] as const)('%s needs the database’s URL', (role) => {
+    expect(refusal({ POSTHORN_ENCRYPTION_KEY: key }, { ...start, role })).toMatch(/^POSTHORN_DATABASE_URL is required/)
+  })
+
+  test.each(['api', 'dispatcher', 'start'] as const)('%s needs the encryption key of its database', (role) => {
+    expect(refusal({ POSTHORN_DATABASE_URL: url }, { ...start, role })).toMatch(/^POSTHORN_ENCRYPTION_KEY is required/)
+  })
+
+  test('migrate needs no encryption key', () => {
+    expect(parseConfig({ POSTHORN_DATABASE_URL: url }, { ...start, role: 'migrate' }).encryptionKey).toBeNull()
+  })
+})
+
+describe('what is refused', () => {
+  test.each([
+    [
+      'POSTHORN_DATABASE_URL',
+      ['mysql://me:s3cr3t@db', 'db', 'postgres:/db', 'postgres://me:s3cr3t@:x/', ' postgres://db'],
+    ],
+    ['POSTHORN_LISTEN_URL', ['on', 'http://me:s3cr3t@db', 'OFF']],
+    ['POSTHORN_DATA_DIR', ['a\0b']],
+    ['POSTHORN_HOST', ['a b', 'http://x', '\n']],
+    ['POSTHORN_PORT', ['-1', '65536', '80.5', '0x50', '8080 ', 'x\ny', '1e3', '99999999999999999999']],
+    ['POSTHORN_API_KEY', ['s3cr3t', 's3cr3t s3cr3t s3cr3t', 's3cr3t'.repeat(50), 's3cr3t-0123456789\n']],
+    [
+      'POSTHORN_ENCRYPTION_KEY',
+      ['s3cr3t', Buffer.alloc(31).toString('base64'), key.slice(0, -1), `${key}\n`, `${key}AAAA`],
+    ],
+    ['POSTHORN_RETRY_SCHEDULE', ['5', '5s,', '5s 5m', '-5s', '1.5s', '8d', '5s,5x', Array(21).fill('5s').join(',')]],
+    ['POSTHORN_MAX_AGE', ['5', '0s', '5w', '99999d', '5 d', 'd']],
+    ['POSTHORN_RETENTION', ['35d', '30d', '0d', 'forever', '3651d']],
+    ['POSTHORN_CONCURRENCY', ['0', '10001', 'many', '-1']],
+    ['POSTHORN_MAX_PAYLOAD_BYTES', ['0', '1MiB', '16777217']],
+    ['POSTHORN_LOG_LEVEL', ['loud', 'INFO', 'toString']],
+    [
+      'POSTHORN_ALLOWED_TARGETS',
+      [
+        'localhost:80',
+        '10.0.0.0/33',
+        '10.0.0.0/',
+        '10.0.0.1/8',
+        '10.0.0.0/8,',
+        '10.1/16',
+        '010.0.0.0/8',
+        '0x7f.0.0.1:80',
+        '2130706433:80',
+        '127.0.0.1',
+        '::1',
+        '::1:80:x',
+        '[127.0.0.1]:80',
+        '127.0.0.1:0',
+        '127.0.0.1:65536',
+        '127.0.0.1:x',
+        '::ffff:10.0.0.0/104',
+        'fe80::1%eth0/64',
+        '[::1]',
+        '10.0.0.0/8/8',
+        '*',
+        '10.0.0.0/-1',
+      ],
+    ],
+  ])('%s, in one line that names it and keeps secrets', (name, values) => {
+    for (const value of values) {
+      const message = refusal({ [name]: value })
+      expect(message.startsWith(`${name} `), message).toBe(true)
+      expect(message).not.toMatch(/s3cr3t|[\n\r\0]/)
+      expect(message.length).toBeLessThan(300)
+    }
+  })
+
+  test('retention is more than 30 days and the greatest age', () => {
+    expect(refusal({ POSTHORN_MAX_AGE: '10d' })).toMatch(/^POSTHORN_RETENTION must be more than 30d/)
+    expect(parseConfig({ POSTHORN_MAX_AGE: '9d' }, start).maxAgeMs).toBe(777_600_000)
+  })
+})
