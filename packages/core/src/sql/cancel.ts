@@ -1,0 +1,58 @@
+import type { Queryable } from '../db/pool.ts'
+
+/** `ended`: it has ended otherwise. `missing`: never owed, or not the tenant's. */
+export type CancelResult = 'canceled' | 'missing' | 'in_flight' | 'ended'
+
+// Cancel: ready, held or scheduled -> canceled (row deleted, the end logged).
+//
+// Invariants
+//   - The row goes and the log comes in one statement.
+//   - A leased row is touched by nobody but claim, settle and reclaim: the state is looked at again by the delete, should
+//     another have changed the row meanwhile.
+const cancelText = `
+with known as materialized (
+  select e.id as event_id from posthorn.event e where e.id = $2 and e.tenant_id = $1
+), live as materialized (
+  select d.state from known k join posthorn.delivery d on d.event_id = k.event_id and d.endpoint_id = $3
+), past as materialized (
+  select a.state from known k join posthorn.attempt a on a.event_id = k.event_id and a.endpoint_id = $3 and a.outcome <> 4
+  order by a.number desc, (a.outcome = 0) desc, a.id desc limit 1
+), gone as (
+  delete from posthorn.delivery d using known k
+  where d.event_id = k.event_id and d.endpoint_id = $3 and d.state in (0, 2, 3)
+  returning d.event_id, d.endpoint_id, d.attempts
+), logged as (
+  insert into posthorn.attempt (event_id, endpoint_id, id, number, outcome, state, reason, started_at, ended_at)
+  select g.event_id, g.endpoint_id, posthorn.uuid_v7(clock_timestamp()), g.attempts, 0, 6, 'by_request',
+         clock_timestamp(), clock_timestamp()
+  from gone g
+)
+select (select l.state from live l) as "live", (select p.state from past p) as "past", exists (select from gone) as "gone"
+from known k`
+
+type Row = { live: number | null; past: number | null; gone: boolean }
+
+/**
+ * Stops owing a delivery. Run it in a READ COMMITTED transaction.
+ * @throws Error when others change the row faster than it can be read, which does not happen
+ */
+export async function cancel(
+  queryable: Queryable,
+  tenantId: string,
+  eventId: string,
+  endpointId: string,
+): Promise<CancelResult> {
+  for (let turn = 0; turn < 10; turn++) {
+    const { rows } = await queryable.query<Row>({
+      name: 'cancel',
+      text: cancelText,
+      values: [tenantId, eventId, endpointId],
+    })
+    const row = rows[0]
+    if (row === undefined || (row.live === null && row.past === null)) return 'missing'
+    if (row.gone) return 'canceled'
+    if (row.live === 1) return 'in_flight'
+    if (row.live === null) return row.past === 6 ? 'canceled' : 'ended'
+  }
+  throw new Error('cancel: the delivery does not keep still')
+}

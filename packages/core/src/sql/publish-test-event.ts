@@ -1,0 +1,22 @@
+import type { Queryable } from '../db/pool.ts'
+
+// Invariant: owed to this endpoint alone, and only while it may be owed to: not disabled, not deleted.
+const publishTestEventText = `
+select posthorn.publish_to(p.id, p.tenant_id, $3, $4) as "id"
+from posthorn.endpoint p
+where p.id = $2 and p.tenant_id = $1 and p.deleted_at is null and p.status <> 'disabled'`
+
+/** Publishes an event owed to one endpoint, whatever its filter says. @returns its id; null when the endpoint is closed */
+export async function publishTestEvent(
+  queryable: Queryable,
+  tenantId: string,
+  endpointId: string,
+  event: { type: string; payload: Uint8Array },
+): Promise<string | null> {
+  const { rows } = await queryable.query<{ id: string }>({
+    name: 'publish-test-event',
+    text: publishTestEventText,
+    values: [tenantId, endpointId, event.type, event.payload],
+  })
+  return rows[0]?.id ?? null
+}
