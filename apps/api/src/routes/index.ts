@@ -1,8 +1,13 @@
 import type { App, RouteDeps } from '../app.ts'
+import { createDoorbell } from '../publish/doorbell.ts'
+import { createGatherer } from '../publish/gatherer.ts'
 import { registerApiKeys } from './api-keys/index.ts'
+import { registerDeliveries } from './deliveries/index.ts'
 import { registerDocs } from './docs/index.ts'
 import { registerEndpoints } from './endpoints/index.ts'
+import { registerEndpointTest } from './endpoints/test.ts'
 import { registerEventTypes } from './event-types/index.ts'
+import { registerEvents } from './events/index.ts'
 import { registerHealth } from './health/index.ts'
 import { registerTenants } from './tenants/index.ts'
 
@@ -11,11 +16,19 @@ import { registerTenants } from './tenants/index.ts'
  * @returns what to call at stop, once no request is under way
  */
 export function registerRoutes(app: App, deps: RouteDeps): () => Promise<void> {
+  const doorbell = createDoorbell(deps)
+  const gatherer = createGatherer({ pool: deps.pool, log: deps.log, doorbell })
   registerTenants(app, deps)
   registerEndpoints(app, deps)
+  registerEndpointTest(app, { ...deps, doorbell })
+  registerEvents(app, { ...deps, gatherer })
+  registerDeliveries(app, { ...deps, doorbell })
   registerEventTypes(app, deps)
   registerApiKeys(app, deps)
   registerHealth(app, deps)
   registerDocs(app)
-  return async () => {}
+  return async () => {
+    await gatherer.stop()
+    await doorbell.stop()
+  }
 }

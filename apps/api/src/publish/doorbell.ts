@@ -1,0 +1,60 @@
+import type { Log } from '@posthorn/core'
+import type { Pool } from '@posthorn/core/db'
+import { ringDoorbell } from '@posthorn/core/sql'
+
+/** How long lanes are gathered before the doorbell is rung for all of them. */
+const gatherMs = 3
+/** Lanes waiting at most: past them some are left to the sweep. */
+const maxLanes = 20_000
+
+export type Doorbell = {
+  /** Soon tells the dispatchers of lanes that have new work. Call it after the commit; it returns at once and never throws. */
+  ring(endpointIds: readonly string[]): void
+  /** Rings for what is gathered, and returns when that is done. Idempotent. */
+  stop(): Promise<void>
+}
+
+/** The doorbell, off every publish's path: a fault is logged, for the sweep finds the lanes all the same. */
+export function createDoorbell({ pool, log }: { pool: Pool; log: Log }): Doorbell {
+  let lanes = new Set<string>()
+  let timer: NodeJS.Timeout | undefined
+  let ringing: Promise<void> | undefined
+  let stopped = false
+
+  async function flush(): Promise<void> {
+    const ids = [...lanes]
+    lanes = new Set()
+    try {
+      await ringDoorbell(pool, ids)
+    } catch (error) {
+      log.warn({ err: error, lanes: ids.length }, 'the doorbell was not rung; the sweep will find the lanes')
+    }
+  }
+
+  function start(): void {
+    timer = undefined
+    ringing = flush().finally(() => {
+      ringing = undefined
+      if (lanes.size > 0) schedule()
+    })
+  }
+
+  function schedule(): void {
+    // One at a time: what comes meanwhile goes together.
+    if (timer === undefined && ringing === undefined && !stopped) timer = setTimeout(start, gatherMs)
+  }
+
+  return {
+    ring(endpointIds) {
+      for (const id of endpointIds) if (lanes.size < maxLanes) lanes.add(id)
+      if (lanes.size > 0) schedule()
+    },
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      timer = undefined
+      await ringing
+      if (lanes.size > 0) await flush()
+    },
+  }
+}

@@ -1,0 +1,76 @@
+/** What waits to be written: one request, however many events it has. */
+export type Weighed = { events: number; bytes: number }
+
+export type FlushQueueOptions<T> = {
+  /** Flushes under way at once, each on a connection of its own. */
+  flights: number
+  /** Events and bytes in one flush at most; a request that is larger goes by itself. */
+  maxEvents: number
+  maxBytes: number
+  /** Writes a batch, and answers each of it. Never rejects. */
+  flush: (batch: T[]) => Promise<void>
+}
+
+export type FlushQueue<T> = {
+  push(item: T): void
+  /** Returns when nothing waits and nothing is under way. */
+  idle(): Promise<void>
+}
+
+/**
+ * Natural batching: whatever waits when a flight is free goes together. With little to do each goes at once and alone; the
+ * slower the database, the larger the batches.
+ */
+export function createFlushQueue<T extends Weighed>(options: FlushQueueOptions<T>): FlushQueue<T> {
+  let waiting: T[] = []
+  let scheduled = false
+  const underWay = new Set<Promise<void>>()
+  let idlers: (() => void)[] = []
+
+  function take(): T[] {
+    let events = 0
+    let bytes = 0
+    let count = 0
+    for (const item of waiting) {
+      events += item.events
+      bytes += item.bytes
+      if (count > 0 && (events > options.maxEvents || bytes > options.maxBytes)) break
+      count++
+    }
+    if (count === waiting.length) {
+      const all = waiting
+      waiting = []
+      return all
+    }
+    return waiting.splice(0, count)
+  }
+
+  function pump(): void {
+    scheduled = false
+    while (waiting.length > 0 && underWay.size < options.flights) {
+      const flight = options.flush(take()).finally(() => {
+        underWay.delete(flight)
+        pump()
+      })
+      underWay.add(flight)
+    }
+    if (waiting.length === 0 && underWay.size === 0) {
+      for (const done of idlers) done()
+      idlers = []
+    }
+  }
+
+  return {
+    push(item) {
+      waiting.push(item)
+      if (scheduled || underWay.size >= options.flights) return
+      scheduled = true
+      // Behind all that the sockets brought in this turn, so that a burst goes together.
+      setImmediate(pump)
+    },
+    idle() {
+      if (waiting.length === 0 && underWay.size === 0) return Promise.resolve()
+      return new Promise((resolve) => idlers.push(resolve))
+    },
+  }
+}

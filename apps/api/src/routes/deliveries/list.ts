@@ -1,0 +1,44 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import { decodeId } from '@posthorn/core'
+import { listDeliveries } from '@posthorn/core/sql'
+import type { App, RouteDeps } from '../../app.ts'
+import { eventTypeSchema, tenantParameter } from '../../http/ids.ts'
+import { pageQuery, pageSchema } from '../../http/pagination.ts'
+import { json, problems } from '../../http/responses.ts'
+import { deliverySchema, deliveryStateSchema } from './delivery.ts'
+import { createDeliveryCursor, presentPage, readPosition } from './delivery-position.ts'
+
+const cursor = createDeliveryCursor('deliveries')
+
+const endpointId = z
+  .string()
+  .refine((text) => decodeId('ep', text) !== null, { error: 'Must be the id of an endpoint.' })
+  .transform((text) => decodeId('ep', text)!)
+  .openapi({ type: 'string' })
+
+export const deliveryList = createRoute({
+  method: 'get',
+  path: '/v1/tenants/{tenant}/deliveries',
+  tags: ['Deliveries'],
+  summary: 'List deliveries',
+  description: 'With a filter, a page may be short and yet not the last: go on while there is a `next_cursor`.',
+  request: {
+    params: z.object({ tenant: tenantParameter }),
+    query: pageQuery.extend({
+      endpoint_id: endpointId.optional(),
+      state: deliveryStateSchema.optional(),
+      event_type: eventTypeSchema.optional(),
+    }),
+  },
+  responses: { 200: json(pageSchema(deliverySchema), 'Newest event first'), ...problems },
+})
+
+export function registerDeliveryList(app: App, { pool }: Pick<RouteDeps, 'pool'>): void {
+  app.openapi(deliveryList, async (c) => {
+    const { tenant: tenantId } = c.req.valid('param')
+    const { cursor: text, endpoint_id: endpointId, event_type: eventType, ...query } = c.req.valid('query')
+    const after = readPosition(cursor, text)
+    const page = await listDeliveries(pool, { ...query, tenantId, endpointId, eventType, after })
+    return c.json(presentPage(cursor, tenantId, page), 200)
+  })
+}

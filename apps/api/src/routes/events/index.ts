@@ -1,0 +1,14 @@
+import type { App, RouteDeps } from '../../app.ts'
+import { registerEventGet } from './get.ts'
+import { registerEventList } from './list.ts'
+import { registerEventPayload } from './payload.ts'
+import { type PublishDeps, registerEventPublish } from './publish.ts'
+import { registerEventPublishBatch } from './publish-batch.ts'
+
+export function registerEvents(app: App, deps: RouteDeps & PublishDeps): void {
+  registerEventPublish(app, deps)
+  registerEventPublishBatch(app, deps)
+  registerEventList(app, deps)
+  registerEventGet(app, deps)
+  registerEventPayload(app, deps)
+}

@@ -1,0 +1,26 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import { readPayload } from '@posthorn/core/sql'
+import type { App, RouteDeps } from '../../app.ts'
+import { notFound } from '../../http/api-problem.ts'
+import { json, problems } from '../../http/responses.ts'
+import { eventParameters } from './event-parameters.ts'
+
+export const eventPayload = createRoute({
+  method: 'get',
+  path: '/v1/tenants/{tenant}/events/{event}/payload',
+  tags: ['Events'],
+  summary: "Read an event's payload alone",
+  description: 'The very bytes that were published, and that every attempt sends.',
+  request: { params: eventParameters },
+  responses: { 200: json(z.any(), 'The payload'), ...problems },
+})
+
+export function registerEventPayload(app: App, { pool }: Pick<RouteDeps, 'pool'>): void {
+  app.openapi(eventPayload, async (c) => {
+    const { tenant, event } = c.req.valid('param')
+    const payload = await readPayload(pool, tenant, event)
+    if (payload === null) throw notFound('event')
+    const headers = { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' }
+    return c.body(new Uint8Array(payload), 200, headers) as never
+  })
+}
