@@ -1,0 +1,54 @@
+import { startApi } from '@posthorn/api'
+import type { Config, Log, Vault } from '@posthorn/core'
+import { createPool, createPrisma, type PrismaClient } from '@posthorn/core/db'
+import type { Lifecycle } from '../lifecycle.ts'
+import { StartFailure } from '../start-failure.ts'
+
+export type ServeApi = {
+  config: Config
+  databaseUrl: string
+  vault: Vault
+  prisma: PrismaClient
+  lifecycle: Lifecycle
+  log: Log
+}
+
+/** Prisma's client, which the lifecycle closes. */
+export function openControlPlane(databaseUrl: string, lifecycle: Lifecycle): PrismaClient {
+  const prisma = createPrisma(databaseUrl)
+  lifecycle.onStop('the control plane', () => prisma.$disconnect())
+  return prisma
+}
+
+/**
+ * Serves the API on a migrated database until the lifecycle stops it.
+ * @returns the port that it listens on
+ * @throws StartFailure when the port or the address cannot be had
+ */
+export async function serveApi({ config, databaseUrl, vault, prisma, lifecycle, log }: ServeApi): Promise<number> {
+  const onError = (error: Error): void => log.warn({ err: error }, 'an idle database connection was lost')
+  const pool = createPool({ connectionString: databaseUrl, max: 10, applicationName: 'posthorn api', onError })
+  lifecycle.onStop("the API's connections", () => pool.end())
+  const api = await startApi({ config, log, pool, prisma, vault }).catch((error: unknown) => {
+    throw listenFailure(error, config) ?? error
+  })
+  lifecycle.onStop('the API', async () => {
+    await api.stop()
+    log.info('api stopped')
+  })
+  log.info({ host: config.host, port: api.port }, 'api listening')
+  return api.port
+}
+
+function listenFailure(error: unknown, { host, port }: Config): StartFailure | null {
+  const { code, syscall, message } = error as NodeJS.ErrnoException
+  if (syscall === 'getaddrinfo' || code === 'EADDRNOTAVAIL') {
+    return new StartFailure(`POSTHORN_HOST: ${host} is no address of this machine`)
+  }
+  if (syscall !== 'listen') return null
+  if (code === 'EADDRINUSE') {
+    return new StartFailure(`POSTHORN_PORT: port ${port} of ${host} is taken: stop what listens there, or set another`)
+  }
+  if (code === 'EACCES') return new StartFailure(`POSTHORN_PORT: port ${port} of ${host} may not be listened on`)
+  return new StartFailure(`POSTHORN_HOST and POSTHORN_PORT: ${message}`)
+}

@@ -1,0 +1,158 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { decodeId } from '@posthorn/core'
+import { WebhookVerificationError } from 'standardwebhooks'
+import type { LiveSecrets } from './live-secrets.ts'
+
+const host = '127.0.0.1'
+const firstPort = 8081
+const lastPort = 8090
+/** More than the largest payload that can be published. */
+const maxBodyBytes = 32 * 1024 * 1024
+const rememberedEvents = 10_000
+
+export type SampleReceiver = {
+  port: number
+  /** Answers what is under way, and closes. Idempotent. */
+  stop(): Promise<void>
+}
+
+/**
+ * A receiver to try things out on: verifies what it gets with the official `standardwebhooks` package and prints a line
+ * for each. `/fail` answers 500 once for each event. It takes the first of its ports that is free.
+ * @returns null when all of them are taken
+ */
+export async function openSampleReceiver(options: {
+  /** A port that is left to others. */
+  avoid: number
+  /** The secrets of the endpoints at these origins. */
+  secretsOf: (origins: readonly string[]) => LiveSecrets
+  print: (line: string) => void
+}): Promise<SampleReceiver | null> {
+  for (let port = firstPort; port <= lastPort; port += 1) {
+    if (port === options.avoid) continue
+    const secrets = options.secretsOf([`http://${host}:${port}`, `http://localhost:${port}`])
+    const handle = createHandler(secrets, options.print)
+    const server = createServer((request, response) => {
+      // A sender that goes away in the middle ends up here.
+      handle(request, response).catch(() => response.destroy())
+    })
+    if (!(await listens(server, port))) continue
+    let stopped: Promise<void> | null = null
+    return {
+      port,
+      stop() {
+        stopped ??= new Promise<void>((resolve) => {
+          server.close(() => resolve())
+          server.closeIdleConnections()
+          setTimeout(() => server.closeAllConnections(), 1_000).unref()
+        })
+        return stopped
+      },
+    }
+  }
+  return null
+}
+
+function listens(server: Server, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const onError = (): void => resolve(false)
+    server.once('error', onError)
+    server.listen({ port, host, exclusive: true }, () => {
+      server.off('error', onError)
+      resolve(true)
+    })
+  })
+}
+
+function createHandler(secrets: LiveSecrets, print: (line: string) => void) {
+  const failed = new Set<string>()
+
+  /** True at an event's first arrival at /fail. */
+  function failsNow(id: string): boolean {
+    if (failed.has(id)) return false
+    for (const oldest of failed) {
+      if (failed.size < rememberedEvents) break
+      failed.delete(oldest)
+    }
+    failed.add(id)
+    return true
+  }
+
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const receivedAt = Date.now()
+    const answer = (status: number, text: string): void => {
+      response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`)
+    }
+    if (request.method !== 'POST') {
+      return answer(200, "Posthorn's sample receiver: verifies the webhooks that are posted here. /fail fails once.")
+    }
+    const body = await readBody(request)
+    if (body === null) return answer(413, 'too large')
+    const id = header(request, 'webhook-id')
+    const what = printable(`${header(request, 'posthorn-event-type') || 'webhook'} ${id || '(without an id)'}`)
+    const reason = await faultOf(secrets, request, body)
+    if (reason !== null) {
+      print(`✗ ${what} not verified: ${reason}`)
+      return answer(401, reason)
+    }
+    if (request.url?.split('?', 1)[0] === '/fail' && failsNow(id)) {
+      print(`✗ ${what} answered 500 on purpose, as /fail does once for each event: watch for the retry`)
+      return answer(500, 'failing once, on purpose')
+    }
+    const publishedAt = publishTime(id)
+    const took = publishedAt === null ? '' : `, ${Math.max(0, receivedAt - publishedAt)} ms`
+    print(`✓ ${what} verified (v1), ${body.length} bytes${took}`)
+    answer(200, 'verified')
+  }
+}
+
+/** Why it does not verify; null when it does, by any of the live secrets. */
+async function faultOf(secrets: LiveSecrets, request: IncomingMessage, body: Buffer): Promise<string | null> {
+  const headers = {
+    'webhook-id': header(request, 'webhook-id'),
+    'webhook-timestamp': header(request, 'webhook-timestamp'),
+    'webhook-signature': header(request, 'webhook-signature'),
+  }
+  let reason = 'no endpoint with this URL is registered'
+  for (const afterMiss of [false, true]) {
+    const verifiers = await secrets.read(afterMiss).catch(() => null)
+    if (verifiers === null) return 'the secrets cannot be read now'
+    for (const verifier of verifiers) {
+      try {
+        verifier.verify(body, headers, { jsonParse: false })
+        return null
+      } catch (error) {
+        if (!(error instanceof WebhookVerificationError)) throw error
+        reason = error.message
+      }
+    }
+  }
+  return reason
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > maxBodyBytes) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function header(request: IncomingMessage, name: string): string {
+  const value = request.headers[name]
+  return typeof value === 'string' ? value : ''
+}
+
+/** What comes over the wire must not steer a terminal. */
+function printable(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200)
+}
+
+/** The milliseconds in an event's id, which is a UUIDv7; null for any other id. */
+function publishTime(id: string): number | null {
+  const uuid = decodeId('evt', id)
+  return uuid === null ? null : Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16)
+}
