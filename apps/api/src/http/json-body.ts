@@ -1,11 +1,11 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import type { AppEnv } from '../app.ts'
 import { requireJson } from './content-type.ts'
-import { parseJsonDocument } from './json-document.ts'
+import { readJsonDocument } from './json-document.ts'
 import { readBody } from './read-body.ts'
 
 /** What a control-plane body may hold. */
-export const maxDocumentBytes = 1024 * 1024
+const maxDocumentBytes = 1024 * 1024
 
 /**
  * Reads and checks a JSON body before the route's schema sees it. Every route whose `request.body` is JSON names it as
@@ -13,7 +13,7 @@ export const maxDocumentBytes = 1024 * 1024
  */
 export const jsonBody: MiddlewareHandler<AppEnv> = async (c, next) => {
   requireJson(c)
-  hand(c, parseJsonDocument(await readBody(c, maxDocumentBytes)).text)
+  hand(c, readJsonDocument(await readBody(c, maxDocumentBytes)))
   await next()
 }
 
@@ -23,7 +23,7 @@ export const jsonBodyOrNone: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (typed) requireJson(c)
   const body = await readBody(c, maxDocumentBytes)
   if (!typed && body.length > 0) requireJson(c)
-  hand(c, body.length > 0 ? parseJsonDocument(body).text : '{}')
+  hand(c, body.length > 0 ? readJsonDocument(body) : '{}')
   await next()
 }
 

@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi'
 import { invalid } from './api-problem.ts'
 import { timeInput } from './time.ts'
 
-export const maxPageSize = 200
+const maxPageSize = 200
 export const defaultPageSize = 50
 
 const limit = z

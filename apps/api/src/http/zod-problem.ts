@@ -20,7 +20,9 @@ export function problemFromZod(error: z.ZodError): ApiProblem {
 
 function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: jsonPointer([...issue.path, key]), message: 'Unknown field.' }))
+    return issue.keys
+      .slice(0, maxErrors)
+      .map((key) => ({ path: jsonPointer([...issue.path, key]), message: 'Unknown field.' }))
   }
   const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
   return [{ path: jsonPointer(issue.path), message: missing ? 'Required.' : sentence(issue.message) }]

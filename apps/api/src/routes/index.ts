@@ -19,7 +19,7 @@ export function registerRoutes(app: App, deps: RouteDeps): () => Promise<void> {
   const doorbell = createDoorbell(deps)
   const gatherer = createGatherer({ pool: deps.pool, log: deps.log, doorbell })
   registerTenants(app, deps)
-  registerEndpoints(app, deps)
+  registerEndpoints(app, { ...deps, doorbell })
   registerEndpointTest(app, { ...deps, doorbell })
   registerEvents(app, { ...deps, gatherer })
   registerDeliveries(app, { ...deps, doorbell })

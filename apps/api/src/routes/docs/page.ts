@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Context } from 'hono'
 import type { App, AppEnv } from '../../app.ts'
 
@@ -37,7 +37,7 @@ const files: Readonly<Record<string, string>> = {
 
 /** The contract as a page: Swagger UI, its scripts and styles served by us. */
 export function registerDocsPage(app: App): void {
-  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+  const folder = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')))
   app.get('/docs', (c) => serve(c, page, 'text/html; charset=utf-8'))
   app.get('/docs/start.js', (c) => serve(c, start, 'text/javascript; charset=utf-8'))
   for (const [name, type] of Object.entries(files)) {

@@ -1,4 +1,5 @@
 import type { App, RouteDeps } from '../../app.ts'
+import type { Doorbell } from '../../publish/doorbell.ts'
 import { registerEndpointCreate } from './create.ts'
 import { registerEndpointDelete } from './delete.ts'
 import { registerEndpointGet } from './get.ts'
@@ -7,7 +8,7 @@ import { registerEndpointSecretGet } from './secret-get.ts'
 import { registerEndpointSecretRotate } from './secret-rotate.ts'
 import { registerEndpointUpdate } from './update.ts'
 
-export function registerEndpoints(app: App, deps: RouteDeps): void {
+export function registerEndpoints(app: App, deps: RouteDeps & { doorbell: Doorbell }): void {
   registerEndpointCreate(app, deps)
   registerEndpointList(app, deps)
   registerEndpointGet(app, deps)

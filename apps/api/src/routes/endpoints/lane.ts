@@ -1,5 +1,4 @@
-import { doorbellChannel, encodeDoorbell, type Log } from '@posthorn/core'
-import type { Pool, Prisma, PrismaClient } from '@posthorn/core/db'
+import type { Prisma, PrismaClient } from '@posthorn/core/db'
 import { notFound } from '../../http/api-problem.ts'
 import type { EndpointRow } from './endpoint.ts'
 
@@ -28,13 +27,4 @@ export function withLane<T>(
     },
     { isolationLevel: 'ReadCommitted', maxWait: 5_000, timeout: 15_000 },
   )
-}
-
-/** Tells the dispatchers that a lane may have work again. The sweep finds it too, a moment later: a fault is no fault. */
-export async function ringDoorbell(deps: { pool: Pool; log: Log }, endpointId: string): Promise<void> {
-  try {
-    await deps.pool.query('select pg_notify($1, $2)', [doorbellChannel, encodeDoorbell([endpointId])])
-  } catch (error) {
-    deps.log.warn({ err: error, endpointId }, 'the doorbell was not rung')
-  }
 }

@@ -3,11 +3,12 @@ import type { App, RouteDeps } from '../../app.ts'
 import { invalid } from '../../http/api-problem.ts'
 import { jsonBody } from '../../http/json-body.ts'
 import { json, jsonRequest, problems } from '../../http/responses.ts'
+import type { Doorbell } from '../../publish/doorbell.ts'
 import { endpointSchema, presentEndpoint } from './endpoint.ts'
 import { endpointPatchInput, toColumns } from './endpoint-input.ts'
 import { endpointParameters } from './endpoint-parameters.ts'
 import { findEndpoint } from './find-endpoint.ts'
-import { ringDoorbell, withLane } from './lane.ts'
+import { withLane } from './lane.ts'
 import { changeOfStatus } from './status-change.ts'
 import { refuseTakenUid } from './uid-taken.ts'
 
@@ -22,8 +23,8 @@ export const endpointUpdate = createRoute({
   responses: { 200: json(endpointSchema, 'Changed'), ...problems },
 })
 
-export function registerEndpointUpdate(app: App, deps: RouteDeps): void {
-  const { prisma, vault, targets } = deps
+export function registerEndpointUpdate(app: App, deps: RouteDeps & { doorbell: Doorbell }): void {
+  const { prisma, vault, targets, doorbell } = deps
   app.openapi(endpointUpdate, async (c) => {
     const { tenant, endpoint } = c.req.valid('param')
     const input = c.req.valid('json')
@@ -34,7 +35,7 @@ export function registerEndpointUpdate(app: App, deps: RouteDeps): void {
     const { id } = await findEndpoint(prisma, tenant, endpoint)
     const columns = toColumns(input, vault)
 
-    const changed = await withLane(prisma, id, async (tx, current) => {
+    const row = await withLane(prisma, id, async (tx, current) => {
       const status = changeOfStatus(current.status, input.status)
       const version = current.version + 1
       const row = await tx.endpoint.update({
@@ -43,10 +44,11 @@ export function registerEndpointUpdate(app: App, deps: RouteDeps): void {
       })
       const { maxInFlight, timeoutMs } = row
       await tx.lane.update({ where: { endpointId: id }, data: { ...status.lane, version, maxInFlight, timeoutMs } })
-      return { row, mayHaveWork: row.status === 'enabled' }
+      return row
     }).catch(refuseTakenUid)
 
-    if (changed.mayHaveWork) await ringDoorbell(deps, id)
-    return c.json(presentEndpoint(changed.row), 200)
+    // Resumed, or with more room: there may be work.
+    if (row.status === 'enabled') doorbell.ring([id])
+    return c.json(presentEndpoint(row), 200)
   })
 }
