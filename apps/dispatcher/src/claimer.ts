@@ -94,7 +94,7 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
       const answered = new Set<string>()
       for (const lane of claims) {
         answered.add(lane.endpointId)
-        book.report({ ...lane, taken: lane.leases.length }, way, mark, newest, limited)
+        book.report({ ...lane, taken: lane.leases.length }, mark, newest, limited)
       }
       for (const aim of aims) if (!answered.has(aim.endpointId)) book.miss(aim.endpointId)
       if (leases.length > 0) {

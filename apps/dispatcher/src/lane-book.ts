@@ -7,8 +7,8 @@
  * walks them all. So a lane is claimed from a ticket below which nothing ready is left:
  *   safe   certain: a claim that began at the former `safe` saw all below it, and every ticket below the mark was committed
  *   fast   one past the last taken: a slow transaction may still bring a lower one
- * A claim from `fast` never moves `safe`; a lane found by the sweep goes back to `safe`, and one found by the sweep from
- * the first ticket goes back to zero.
+ * A claim from `fast` never moves `safe`. What the sweep sees at a lane may lie below `fast`, so the lane is not idle again
+ * before a claim has looked from `safe`; what the sweep from the first ticket sees, before one has looked from there.
  */
 export type LaneAim = { endpointId: string; readyFrom: bigint; leasedFrom: bigint }
 
@@ -22,14 +22,17 @@ export type LaneReport = {
 }
 
 export type LaneBook = {
-  /** The lane may have work, or (own) room again. `found`: by whom; a sweep lowers the watermark. */
+  /** The lane may have work, or (own) room again. `found`: by whom. */
   offer(endpointId: string, found: 'doorbell' | 'sweep' | 'sweep-all' | 'own'): void
   /** The lane is left alone for `ms`, then tried, whoever offers it meanwhile. */
   hold(endpointId: string, ms: number): void
-  /** Up to `count` lanes to try now. Each must be reported or missed. */
+  /** Up to `count` lanes to try now, those first that the last claim's limit cut off. Each must be reported, missed or restored. */
   next(count: number, mode: 'safe' | 'fast'): LaneAim[]
-  /** What a claim found at a lane it had locked. `mark`: safe before the claim began; `newest`: the last ticket then. */
-  report(report: LaneReport, mode: 'safe' | 'fast', mark: bigint, newest: bigint, limited: boolean): void
+  /**
+   * What a claim found at a lane it had locked. `mark`: safe before the claim began; `newest`: the last ticket then.
+   * `limited`: the claim took as many as it may, and so may have left some of this lane.
+   */
+  report(report: LaneReport, mark: bigint, newest: bigint, limited: boolean): void
   /** The lane could not be locked, is not enabled, or is blocked. */
   miss(endpointId: string): void
   /** A claim failed as a whole: its lanes are tried again. */
@@ -38,11 +41,18 @@ export type LaneBook = {
   stop(): void
 }
 
+/** What a sweep saw at a lane that was not idle, and no claim has looked for yet. */
+type Seen = 'nothing' | 'above-safe' | 'anywhere'
+
 type Lane = {
   id: string
   safe: bigint
   fast: bigint
   leasedFrom: bigint
+  seen: Seen
+  /** The claim under way looks from `safe`, and what had been seen when it began. */
+  fromSafe: boolean
+  seenBefore: Seen
   state: 'idle' | 'queued' | 'trying' | 'resting'
   /** Offered while it was being tried. */
   again: boolean
@@ -57,6 +67,8 @@ type Lane = {
 /** Idle lanes remembered; beyond it the oldest are forgotten, which costs them a claim from the first ticket. */
 const maxLanes = 200_000
 const maxRestMs = 15_000
+/** After so many misses in a row a lane has been closed for a minute or more: the doorbell and the sweep find it again. */
+const maxMisses = 15
 
 /** @param deps `now`: milliseconds, monotonic */
 export function createLaneBook(deps: { random: () => number; now: () => number; onQueued: () => void }): LaneBook {
@@ -64,6 +76,8 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
   const lanes = new Map<string, Lane>()
   let queue: Lane[] = []
   let head = 0
+  // Cut off by a claim's limit. Behind the others they would be cut off again, by those that were served.
+  let passedOver: Lane[] = []
   let stopped = false
 
   function laneOf(id: string): Lane {
@@ -75,6 +89,9 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
         safe: 0n,
         fast: 0n,
         leasedFrom: 0n,
+        seen: 'nothing',
+        fromSafe: false,
+        seenBefore: 'nothing',
         state: 'idle',
         again: false,
         misses: 0,
@@ -96,11 +113,12 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
     }
   }
 
-  function enqueue(lane: Lane): void {
+  function enqueue(lane: Lane, line = queue): void {
+    if (stopped) return
     clearTimeout(lane.timer)
     lane.timer = undefined
     lane.state = 'queued'
-    queue.push(lane)
+    line.push(lane)
     onQueued()
   }
 
@@ -110,13 +128,31 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
     lane.timer = setTimeout(() => enqueue(lane), ms)
   }
 
+  function see(lane: Lane, seen: Seen): void {
+    if (lane.seen !== 'anywhere' && seen !== 'nothing') lane.seen = seen
+  }
+
+  /** The next claim looks for what was seen. */
+  function lower(lane: Lane, seen: Seen): void {
+    if (seen === 'anywhere') lane.safe = 0n
+    if (seen !== 'nothing') lane.fast = lane.safe
+  }
+
+  function makeIdle(lane: Lane): void {
+    lane.state = 'idle'
+    // Last in the map, so that forgetting begins with those idle longest.
+    lanes.delete(lane.id)
+    lanes.set(lane.id, lane)
+  }
+
   return {
     offer(endpointId, found) {
       if (stopped) return
       const lane = laneOf(endpointId)
-      if (found === 'sweep' && lane.state === 'idle') lane.fast = lane.safe
-      if (found === 'sweep-all' && lane.state === 'idle') lane.fast = lane.safe = 0n
-      if (lane.state === 'trying') lane.again = true
+      const seen = found === 'sweep' ? 'above-safe' : found === 'sweep-all' ? 'anywhere' : 'nothing'
+      if (lane.state === 'idle') lower(lane, seen)
+      else see(lane, seen)
+      if (lane.state === 'trying') lane.again ||= seen === 'nothing'
       else if (lane.state === 'idle') {
         // A settle makes room, not work.
         if (found !== 'own') enqueue(lane)
@@ -136,8 +172,12 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
     },
     next(count, mode) {
       const aims: LaneAim[] = []
-      while (aims.length < count && head < queue.length) {
-        const lane = queue[head++]!
+      while (aims.length < count) {
+        const lane = passedOver.shift() ?? queue[head++]
+        if (lane === undefined) {
+          head = queue.length
+          break
+        }
         const heldMs = lane.heldUntil - now()
         if (heldMs > 0) {
           rest(lane, heldMs)
@@ -145,11 +185,11 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
         }
         lane.state = 'trying'
         lane.again = false
-        aims.push({
-          endpointId: lane.id,
-          readyFrom: mode === 'safe' ? lane.safe : lane.fast,
-          leasedFrom: lane.leasedFrom,
-        })
+        const readyFrom = mode === 'safe' ? lane.safe : lane.fast
+        lane.fromSafe = readyFrom <= lane.safe
+        lane.seenBefore = lane.seen
+        if (readyFrom === 0n || (lane.fromSafe && lane.seen === 'above-safe')) lane.seen = 'nothing'
+        aims.push({ endpointId: lane.id, readyFrom, leasedFrom: lane.leasedFrom })
       }
       if (head > 1024 && head * 2 > queue.length) {
         queue = queue.slice(head)
@@ -157,11 +197,13 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
       }
       return aims
     },
-    report(report, mode, mark, newest, limited) {
+    report(report, mark, newest, limited) {
+      if (stopped) return
       const lane = laneOf(report.endpointId)
       lane.misses = 0
-      const drained = report.taken < report.asked && !limited
-      if (mode === 'safe') {
+      const short = report.taken < report.asked
+      const drained = short && !limited
+      if (lane.fromSafe) {
         // Emptied, nothing is left below the mark; else what is left begins where the taking ended.
         const below = drained ? mark : report.nextReady < mark ? report.nextReady : mark
         if (below > lane.safe) lane.safe = below
@@ -173,28 +215,44 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
       if (lane.full > 0 && !lane.again) {
         // At its cap: our own settles offer it again at once; those of other dispatchers do not.
         rest(lane, Math.round((16 << Math.min(lane.full, 6)) * (0.5 + random())))
-      } else if (drained && !lane.again) {
-        lane.state = 'idle'
-        // Last in the map, so that forgetting begins with those idle longest.
-        lanes.delete(lane.id)
-        lanes.set(lane.id, lane)
-      } else enqueue(lane)
+      } else if (!drained) {
+        enqueue(lane, short ? passedOver : queue)
+      } else if (lane.again) {
+        enqueue(lane)
+      } else if (lane.seen !== 'nothing') {
+        lower(lane, lane.seen)
+        enqueue(lane)
+      } else makeIdle(lane)
     },
     miss(endpointId) {
+      if (stopped) return
       const lane = laneOf(endpointId)
-      lane.misses++
+      see(lane, lane.seenBefore)
       // Locked by another claim is over in milliseconds; disabled or blocked lasts.
-      rest(lane, Math.min(maxRestMs, Math.round((4 << Math.min(lane.misses, 12)) * (0.5 + random()))))
+      if (++lane.misses <= maxMisses) {
+        rest(lane, Math.min(maxRestMs, Math.round((4 << Math.min(lane.misses, 12)) * (0.5 + random()))))
+        return
+      }
+      lane.misses = 0
+      lower(lane, lane.seen === 'nothing' ? 'above-safe' : lane.seen)
+      lane.seen = 'nothing'
+      makeIdle(lane)
     },
     restore(aims) {
-      for (const aim of aims) enqueue(laneOf(aim.endpointId))
+      if (stopped) return
+      for (const aim of aims) {
+        const lane = laneOf(aim.endpointId)
+        see(lane, lane.seenBefore)
+        enqueue(lane)
+      }
     },
-    queued: () => queue.length - head,
+    queued: () => passedOver.length + queue.length - head,
     stop() {
       stopped = true
       for (const lane of lanes.values()) clearTimeout(lane.timer)
       lanes.clear()
       queue = []
+      passedOver = []
       head = 0
     },
   }

@@ -11,6 +11,7 @@ import { beginHot } from './planner-guards.ts'
  *   - A lane that is not enabled, or blocked, gives nothing: its status is read from the locked row.
  *   - The oldest tickets first. A row that somebody else has locked (a cancel) is passed over, not waited for.
  *   - No more than `limit` rows, however many lanes: `due` is materialized and limited before anything is updated.
+ *   - The lanes are served in the order asked. In any other, a limit that is reached each time would starve the same ones.
  *   - Each lease has a new ticket, drawn after the transaction's id.
  */
 const lockLanes = `
@@ -100,6 +101,8 @@ export type LaneClaim = {
   asked: number
 }
 
+type LockedLane = { endpoint_id: string; version: number; max_in_flight: number; timeout_ms: number }
+
 type LeaseRow = {
   endpoint_id: string
   room: number
@@ -114,6 +117,7 @@ type LeaseRow = {
 }
 
 export type ClaimOptions = {
+  /** In the order in which they are served: the limit cuts off the last. */
   lanes: readonly LaneAim[]
   /** Rows at most, of all lanes together. */
   limit: number
@@ -132,31 +136,35 @@ export async function claimDeliveries(pool: Pool, options: ClaimOptions): Promis
   const client = await pool.connect()
   let broken: Error | undefined
   try {
-    const [, locked] = await Promise.all([
+    const [, locking] = await Promise.all([
       client.query(beginHot),
-      client.query<{ endpoint_id: string; version: number; max_in_flight: number; timeout_ms: number }>({
+      client.query<LockedLane>({
         name: 'claim-lock-lanes',
         text: lockLanes,
         values: [options.lanes.map((lane) => lane.endpointId)],
       }),
     ])
-    if (locked.rows.length === 0) {
+    if (locking.rows.length === 0) {
       await client.query('rollback')
       return []
     }
-    const aims = new Map(options.lanes.map((lane) => [lane.endpointId, lane]))
-    const perLane = Math.max(1, Math.min(options.perLane, Math.ceil((options.limit * 2) / locked.rows.length)))
+    const rows = new Map(locking.rows.map((lane) => [lane.endpoint_id, lane]))
+    const locked = options.lanes.flatMap((aim) => {
+      const row = rows.get(aim.endpointId)
+      return row === undefined ? [] : { ...aim, ...row }
+    })
+    const perLane = Math.max(1, Math.min(options.perLane, Math.ceil((options.limit * 2) / locked.length)))
     const [leased] = await Promise.all([
       client.query<LeaseRow>({
         name: 'claim-lease-ready',
         text: leaseReady,
         values: [
-          locked.rows.map((lane) => lane.endpoint_id),
-          locked.rows.map((lane) => lane.max_in_flight),
-          locked.rows.map((lane) => lane.timeout_ms),
-          locked.rows.map((lane) => aims.get(lane.endpoint_id)!.readyFrom.toString()),
-          locked.rows.map((lane) => aims.get(lane.endpoint_id)!.leasedFrom.toString()),
-          locked.rows.map(() => perLane),
+          locked.map((lane) => lane.endpointId),
+          locked.map((lane) => lane.max_in_flight),
+          locked.map((lane) => lane.timeout_ms),
+          locked.map((lane) => lane.readyFrom.toString()),
+          locked.map((lane) => lane.leasedFrom.toString()),
+          locked.map(() => perLane),
           options.limit,
           options.graceMs,
           options.dispatcherId,
@@ -164,7 +172,7 @@ export async function claimDeliveries(pool: Pool, options: ClaimOptions): Promis
       }),
       client.query('commit'),
     ])
-    return gatherByLane(leased.rows, new Map(locked.rows.map((lane) => [lane.endpoint_id, lane])), perLane)
+    return gatherByLane(leased.rows, rows, perLane)
   } catch (error) {
     broken = error as Error
     throw error
@@ -173,11 +181,7 @@ export async function claimDeliveries(pool: Pool, options: ClaimOptions): Promis
   }
 }
 
-function gatherByLane(
-  rows: LeaseRow[],
-  locked: Map<string, { version: number; timeout_ms: number }>,
-  asked: number,
-): LaneClaim[] {
+function gatherByLane(rows: LeaseRow[], locked: Map<string, LockedLane>, asked: number): LaneClaim[] {
   const claims = new Map<string, LaneClaim>()
   for (const row of rows) {
     let claim = claims.get(row.endpoint_id)
