@@ -5,7 +5,7 @@ import type { Queryable } from '../db/pool.ts'
  *
  * A loose scan of the ready index: one probe for each lane, from a cursor, a bounded number a call. `mark` keeps the probes
  * from walking a drained lane's dead entries: with a snapshot held, 100,000 drained lanes took 125 ms without it and 9 ms
- * with it. It must be a safe mark (mark-take.ts), or 0, which finds the lanes whose work is older than the mark.
+ * with it. It must be a safe mark (dispatcher-heartbeat.ts), or 0, which finds the lanes whose work is older than the mark.
  */
 const sweepReady = `
 with recursive walk as (

@@ -5,11 +5,15 @@
  * sequential scan: 161 ms instead of 1.8. The hot statements have one right plan, a nested loop over the partial indexes,
  * and the settings leave no other. They are local to the transaction, so that a pooler's next client never meets them.
  *
- * The transaction's id is drawn here, before any ticket is: marks (mark-take.ts) trust that order.
+ * The transaction's id is drawn here, before any ticket is: marks (dispatcher-heartbeat.ts) trust that order.
+ *
+ * A dispatcher that is stopped or cut off between two statements would hold its locks (of up to 64 lanes, for a claim) as
+ * long as the server believes in the connection, for hours: the server ends such a transaction after 5 s.
  */
 export const beginHot =
   'begin isolation level read committed; ' +
   'set local enable_seqscan = off; set local enable_hashjoin = off; ' +
   'set local enable_mergejoin = off; set local enable_bitmapscan = off; ' +
   'set local enable_material = off; set local jit = off; ' +
+  "set local idle_in_transaction_session_timeout = '5s'; " +
   'select pg_current_xact_id()'
