@@ -55,29 +55,36 @@ with r as materialized (
     moved.body, moved.cut, moved.lane_ms, moved.gone, moved.due_at from moved
 ), late as materialized (
   -- not in, for it becomes a hashed look-up also where joins by hash are off
-  select r.i, r.e, r.p, r.t, r.id, r.n, 4 as o, 0 as s, null as reason, r.started, r.ms, r.status, r.code, r.phase,
-    r.message, r.url, r.sig, r.agent, r.names, r.headers, r.body, r.cut
+  select r.e, r.p, r.t, r.id, r.n, r.started, r.ms, r.status, r.code, r.phase, r.message, r.url, r.sig, r.agent,
+    r.names, r.headers, r.body, r.cut
   from r where r.i not in (select matched.i from matched)
 ), logged as (
   insert into posthorn.attempt (event_id, endpoint_id, id, number, outcome, state, reason, started_at, ended_at,
     next_attempt_at, duration_ms, status, error_code, error_phase, error_message, url, signature, user_agent, header_names,
     response_headers, response_body, truncated)
-  select a.e, a.p, a.id, a.n, a.o, a.s, a.reason, to_timestamp(a.started / 1000.0), now(), a.due_at, a.ms, a.status,
-    a.code, a.phase, a.message, a.url, a.sig, a.agent, string_to_array(a.names, ','), a.headers,
-    decode(a.body, 'base64'), coalesce(a.cut, false)
-  from (
-    select m.e, m.p, m.id, m.n, m.o, m.s, m.reason, m.started, m.due_at, m.ms, m.status, m.code, m.phase, m.message,
-      m.url, m.sig, m.agent, m.names, m.headers, m.body, m.cut from matched m
-    union all
-    select late.e, late.p, late.id, late.n, late.o, late.s, late.reason, late.started, null, late.ms, late.status,
-      late.code, late.phase, late.message, late.url, late.sig, late.agent, late.names, late.headers, late.body, late.cut
-    from late
-  ) a
+  select m.e, m.p, m.id, m.n, m.o, m.s, m.reason, to_timestamp(m.started / 1000.0), now(), m.due_at, m.ms, m.status,
+    m.code, m.phase, m.message, m.url, m.sig, m.agent, string_to_array(m.names, ','), m.headers,
+    decode(m.body, 'base64'), coalesce(m.cut, false)
+  from matched m
   on conflict do nothing
+), logged_late as (
+  insert into posthorn.attempt (event_id, endpoint_id, id, number, outcome, state, started_at, ended_at, duration_ms, status,
+    error_code, error_phase, error_message, url, signature, user_agent, header_names, response_headers, response_body,
+    truncated)
+  select late.e, late.p, late.id, late.n, 4, 0, to_timestamp(late.started / 1000.0), now(), late.ms, late.status,
+    late.code, late.phase, late.message, late.url, late.sig, late.agent, string_to_array(late.names, ','), late.headers,
+    decode(late.body, 'base64'), coalesce(late.cut, false)
+  from late
+  on conflict do nothing
+  returning id
 ), blocked as (
-  -- Retry-After holds the whole lane back, and is never shortened here.
+  -- Retry-After holds the whole lane back, and is never shortened here. Not where it closes: of two updates of one row in
+  -- one statement Postgres makes whichever comes first, and drops the other.
   update posthorn.lane l set blocked_until = greatest(l.blocked_until, now() + w.lane_ms * interval '1 millisecond')
-  from (select m.p, max(m.lane_ms) as lane_ms from matched m where m.lane_ms > 0 group by m.p) w
+  from (
+    select m.p, max(m.lane_ms) as lane_ms from matched m where m.lane_ms > 0 or m.gone group by m.p
+    having max(m.lane_ms) > 0 and bool_or(m.gone) is not true
+  ) w
   where l.endpoint_id = w.p
 ), closed as (
   -- 410 Gone: the receiver asks for no more. The lane closes in this transaction; upkeep cancels what waits.
@@ -90,7 +97,8 @@ with r as materialized (
   set status = 'disabled', disabled_reason = 'gone', version = closed.version, updated_at = now()
   from closed where e.id = closed.endpoint_id
 )
-select late.e as event_id, late.p as endpoint_id, late.t as ticket from late`
+select late.e as event_id, late.p as endpoint_id, late.t as ticket
+from late where late.id in (select logged_late.id from logged_late)`
 
 const lockLanes = `
 select endpoint_id from posthorn.lane where endpoint_id = any($1::uuid[]) order by endpoint_id for no key update`
@@ -137,7 +145,7 @@ export type Settlement = {
 }
 
 export type SettleResult = {
-  /** Leases that were no longer ours: nothing of them was changed. */
+  /** Leases that were no longer ours: nothing of them was changed. What the log had already (a settle sent again) is not. */
   superseded: { eventId: string; endpointId: string; ticket: string }[]
 }
 
