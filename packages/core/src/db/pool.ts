@@ -36,7 +36,10 @@ export function createPool(options: PoolOptions): Pool {
     // Statements sent together share one round trip; each still has its own result or error.
     pipeline: true,
   })
-  pool.on('error', options.onError)
+  pool.on('error', (error) => {
+    // What its connections meet while they close concerns nobody.
+    if (!pool.ending) options.onError(error)
+  })
   return pool
 }
 
