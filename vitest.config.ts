@@ -44,7 +44,7 @@ export default defineConfig({
     projects: [
       project({
         name: 'unit',
-        include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts'],
+        include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'bench/src/**/*.test.ts'],
         group: 0,
         database: false,
       }),

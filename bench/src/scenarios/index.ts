@@ -1,0 +1,27 @@
+import type { Scenario } from '../scenario.ts'
+import { accept, acceptBatch } from './accept.ts'
+import { createDrain } from './drain.ts'
+import { idle } from './idle.ts'
+import { latency } from './latency.ts'
+import { raw } from './raw.ts'
+
+/** Ten lanes of 20 would leave half of the dispatcher's slots empty: few endpoints get wider lanes. */
+const drains = [
+  { endpoints: 10, maxInFlight: 50, byDefault: true },
+  { endpoints: 1_000, maxInFlight: 20, byDefault: true },
+  { endpoints: 10_000, maxInFlight: 20, byDefault: false },
+]
+
+export const scenarios: readonly Scenario[] = [
+  raw,
+  ...drains.map((drain) => createDrain({ ...drain, name: `drain-${drain.endpoints}`, concurrency: 400 })),
+  ...drains
+    .slice(0, 2)
+    .map((drain) =>
+      createDrain({ ...drain, name: `drain-${drain.endpoints}-default`, concurrency: null, byDefault: false }),
+    ),
+  accept,
+  acceptBatch,
+  latency,
+  idle,
+]

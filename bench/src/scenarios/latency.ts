@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describeLatency } from '../measure/latencies.ts'
+import { readUsage } from '../measure/process-usage.ts'
+import { type Receiver, startReceiver } from '../measure/raw-posts.ts'
+import type { Scenario, Stage } from '../scenario.ts'
+import { connectObserver } from '../stage/database.ts'
+import { payload } from '../stage/payload.ts'
+import { operatorToken, startApi, startDispatcher } from '../stage/posthorn-process.ts'
+import { seedEndpoints } from '../stage/seed.ts'
+import { startWorker, type Worker } from '../stage/worker.ts'
+import type { LoadFunctions } from '../workers/load.ts'
+
+const endpointCount = 100
+const probeMs = 5_000
+const warmUpMs = 4_000
+
+export const latency: Scenario = {
+  name: 'latency',
+  what: 'from the moment an event should be published to its whole receipt, at a steady tenth of the best rate, open loop',
+  unit: 'ms (p50)',
+  yardstick: null,
+  targets: [
+    { metric: 'p50_ms', is: 'below', value: 15, label: 'p50 15 ms' },
+    { metric: 'p99_ms', is: 'below', value: 100, label: 'p99 100 ms' },
+  ],
+  byDefault: true,
+  async run(stage) {
+    const observer = await connectObserver(stage.scope, stage.databaseUrl)
+    const receiver = await startReceiver(stage)
+    const endpoints = Array.from({ length: endpointCount }, (_, n) => ({
+      tenant: `t${n}`,
+      url: `${receiver.origin}/${n}`,
+    }))
+    await seedEndpoints(observer, { endpoints })
+    const api = await startApi(stage)
+    const dispatcher = await startDispatcher(stage, observer, {})
+    const load = await startWorker<LoadFunctions>(stage.scope, 'load.ts')
+    const alive = <T>(promise: Promise<T>): Promise<T> => api.whileAlive(dispatcher.whileAlive(promise))
+    const target = {
+      origin: api.origin,
+      paths: endpoints.map(({ tenant }) => `/v1/tenants/${tenant}/events`),
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${operatorToken}` },
+      body: Buffer.concat([Buffer.from('{"type":"bench.tested","payload":'), payload, Buffer.from('}')]),
+      status: 202,
+      connections: 64,
+    }
+
+    const best = stage.options.rate === null ? await alive(measureBest(stage, receiver, load, target)) : null
+    const rate = stage.options.rate ?? Math.max(1, Math.round((best ?? 0) / 10))
+    const seconds = stage.options.seconds ?? 20
+    stage.say(`${rate} events/s for ${seconds} s`)
+    // What the search for the best rate left behind in queues and garbage is not this figure's.
+    await sleep(1_500)
+    await receiver.worker.call('reset', undefined, 10_000)
+    const warm = await alive(load.call('open', { ...target, rate, measureMs: warmUpMs }, warmUpMs + 60_000))
+    const sent = await alive(
+      load.call('open', { ...target, rate, measureMs: seconds * 1_000 }, seconds * 1_000 + 60_000),
+    )
+    const published = warm.ids.length + sent.ids.length
+    await alive(receiver.worker.call('waitFor', published, 60_000))
+    const { webhooks, distinct } = await receiver.worker.call('summary', undefined, 60_000)
+    if (webhooks !== published || distinct !== published) {
+      throw new Error(`published ${published} events; received ${webhooks} webhooks, ${distinct} of them different`)
+    }
+    const { ids, moments } = await receiver.worker.call('arrivals', undefined, 60_000)
+    const receivedAt = new Map(ids.map((id, at) => [id, moments[at]!]))
+    const arrivedAt = sent.ids.map((id) => receivedAt.get(id) ?? Number.NaN)
+
+    const fromIntended = describeLatency(sent.intendedAt, arrivedAt)
+    return {
+      value: fromIntended.p50_ms,
+      ratio: null,
+      metrics: fromIntended,
+      details: {
+        events: sent.ids.length,
+        events_per_s: rate,
+        best_rate: best ?? 'given by --rate',
+        endpoints: endpointCount,
+        from_intended_send: fromIntended,
+        from_actual_send: describeLatency(sent.sentAt, arrivedAt),
+        lateness_of_send: describeLatency(sent.intendedAt, sent.sentAt),
+        send_to_202: describeLatency(sent.sentAt, sent.answeredAt),
+        api_peak_rss_mib: readUsage(api.pid)?.peakRssMiB ?? null,
+        dispatcher_peak_rss_mib: readUsage(dispatcher.pid)?.peakRssMiB ?? null,
+      },
+    }
+  },
+}
+
+/** Events a second that are accepted and delivered: as many as 64 connections publish, and the time until all have come. */
+async function measureBest(
+  stage: Stage,
+  receiver: Receiver,
+  load: Worker<LoadFunctions>,
+  target: Omit<Parameters<LoadFunctions['closed']>[0], 'inFlight' | 'warmUpMs' | 'measureMs'>,
+): Promise<number> {
+  stage.say('the best rate of accepting and delivering together')
+  const closed = (measureMs: number) =>
+    load.call('closed', { ...target, inFlight: 64, warmUpMs: 0, measureMs }, measureMs + 60_000)
+  const warm = await closed(2_000)
+  await receiver.worker.call('waitFor', warm.done, 60_000)
+  await receiver.worker.call('reset', undefined, 10_000)
+  const { done, startedAt } = await closed(probeMs)
+  await receiver.worker.call('waitFor', done, 60_000)
+  const lastAt = await receiver.worker.call('momentOf', done, 10_000)
+  return (done * 1_000) / (lastAt - startedAt)
+}
