@@ -254,10 +254,11 @@ end $$;
 -- The key covers the whole call: used before with the same content, the first ids are answered and nothing is written;
 -- with other content PH010 is raised. A key that another open transaction has used is waited for; two transactions that
 -- use two keys in opposite order deadlock, as any two that lock two rows do.
+-- Runs with its owner's rights: whoever may execute it needs none on the tables.
 create function posthorn.publish_batch(
   tenant text, types text[], payloads text[], idempotency_key text default null, channels jsonb default null,
   ordering_keys text[] default null, deliver_ats timestamptz[] default null
-) returns text[] language plpgsql volatile set search_path = pg_catalog as $$
+) returns text[] language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   n integer := coalesce(cardinality(types), 0);
   joined text[];
@@ -298,7 +299,7 @@ end $$;
 create function posthorn.publish(
   tenant text, type text, payload text, idempotency_key text default null, channels text[] default null,
   ordering_key text default null, deliver_at timestamptz default null
-) returns text language sql volatile set search_path = pg_catalog as $$
+) returns text language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   select (posthorn.publish_batch(tenant, array[type], array[payload], idempotency_key,
     case when channels is not null then jsonb_build_array(to_jsonb(channels)) end, array[ordering_key], array[deliver_at]))[1]
 $$;
