@@ -3,16 +3,19 @@ import type { Pool } from '@posthorn/core/db'
 import { promoteDeliveries, readNextDue } from '@posthorn/core/sql'
 import type { LaneBook } from '../lane-book.ts'
 import { type Loop, startLoop } from '../loop.ts'
+import type { Marks } from '../marks.ts'
 import type { Timing } from '../timing.ts'
 
 const batch = 500
 const beginning = '-infinity'
 const fromBeginningMs = 30_000
+/** How long before a transaction has its id it may have reckoned a due_at: it waits for locks meanwhile. */
+const marginMs = 5_000
 
 /** Makes due deliveries ready, and knows when the next is due. */
-export function startPromote(deps: { pool: Pool; book: LaneBook; timing: Timing; log: Log }): Loop {
-  const { pool, book, timing, log } = deps
-  let from = beginning
+export function startPromote(deps: { pool: Pool; book: LaneBook; marks: Marks; timing: Timing; log: Log }): Loop {
+  const { pool, book, marks, timing, log } = deps
+  let due = beginning
   let fromBeginningAt = Number.NEGATIVE_INFINITY
   return startLoop({
     name: 'promote',
@@ -20,15 +23,16 @@ export function startPromote(deps: { pool: Pool; book: LaneBook; timing: Timing;
     afterFaultMs: 1_000,
     async run() {
       if (performance.now() - fromBeginningAt > fromBeginningMs) {
-        from = beginning
+        due = beginning
         fromBeginningAt = performance.now()
       }
+      const from = { due, settledMs: marks.safeAtMs() - marginMs }
       const promoted = await promoteDeliveries(pool, from, batch)
       for (const id of promoted.endpointIds) book.offer(id, 'doorbell')
       if (promoted.count === batch) return 0
       // Only a run that found all of a stretch due may pass over it.
-      if (promoted.lastDueAt !== null) from = promoted.lastDueAt
-      const next = await readNextDue(pool, from)
+      if (promoted.lastDueAt !== null) due = promoted.lastDueAt
+      const next = await readNextDue(pool, { ...from, due })
       return next === null ? timing.promoteMs : Math.max(5, Math.min(next, timing.promoteMs))
     },
   })

@@ -7,14 +7,14 @@ import type { Queryable } from '../db/pool.ts'
  *   - Only the database's clock says what is due.
  *   - Small batches; a row that somebody else holds (a cancel, another promoter) is passed over.
  *   - The row lock gives the transaction its id before a ticket is drawn.
- *   - `from` spares the scan the dead entries below it. It may pass over a row whose transaction was slow to commit, so the
- *     caller looks from the beginning now and then.
+ *   - `from` spares the scan the dead entries below it, but not those since `settled`: a moment before which every
+ *     transaction that could bring a row with an earlier due_at has ended. A row may be due before it is committed.
  */
 const promoteDue = `
 with due as materialized (
   select d.event_id, d.endpoint_id, d.due_at
   from posthorn.delivery d
-  where d.state = 2 and d.due_at <= now() and d.due_at >= $1::timestamptz
+  where d.state = 2 and d.due_at <= now() and d.due_at >= least($1::timestamptz, to_timestamp($3::float8 / 1000))
   order by d.due_at
   limit $2
   for update skip locked
@@ -31,16 +31,24 @@ from moved group by moved.endpoint_id`
 // The next moment at which there is something to promote, in milliseconds from now; the index gives it at once.
 const nextDue = `
 select ceil(extract(epoch from d.due_at - now()) * 1000)::bigint as ms
-from posthorn.delivery d where d.state = 2 and d.due_at >= $1::timestamptz order by d.due_at limit 1`
+from posthorn.delivery d where d.state = 2 and d.due_at >= least($1::timestamptz, to_timestamp($2::float8 / 1000))
+order by d.due_at limit 1`
 
 export type Promoted = { endpointIds: string[]; count: number; lastDueAt: string | null }
 
-/** @param from the least due_at looked at (`-infinity`, or one that a former call answered) */
-export async function promoteDeliveries(db: Queryable, from: string, limit: number): Promise<Promoted> {
+/** No row is looked at that was due before both. */
+export type PromoteFrom = {
+  /** `-infinity`, or a due_at up to which a former call promoted all that it saw. */
+  due: string
+  /** By the database's clock, in milliseconds since 1970. */
+  settledMs: number
+}
+
+export async function promoteDeliveries(db: Queryable, from: PromoteFrom, limit: number): Promise<Promoted> {
   const { rows } = await db.query<{ endpoint_id: string; promoted: number; last_due_at: string }>({
     name: 'promote-due',
     text: promoteDue,
-    values: [from, limit],
+    values: [from.due, limit, from.settledMs],
   })
   const result: Promoted = { endpointIds: [], count: 0, lastDueAt: null }
   for (const row of rows) {
@@ -52,7 +60,11 @@ export async function promoteDeliveries(db: Queryable, from: string, limit: numb
 }
 
 /** Milliseconds until the next scheduled delivery is due (0 when it is), or null when none is scheduled. */
-export async function readNextDue(db: Queryable, from: string): Promise<number | null> {
-  const { rows } = await db.query<{ ms: string }>({ name: 'next-due', text: nextDue, values: [from] })
+export async function readNextDue(db: Queryable, from: PromoteFrom): Promise<number | null> {
+  const { rows } = await db.query<{ ms: string }>({
+    name: 'next-due',
+    text: nextDue,
+    values: [from.due, from.settledMs],
+  })
   return rows[0] === undefined ? null : Math.max(0, Number(rows[0].ms))
 }

@@ -11,11 +11,13 @@ import type { Queryable } from '../db/pool.ts'
  */
 const beat = `
 with mark as materialized (
-  select t.last_value as ticket, pg_current_xact_id()::text as xid from posthorn.ticket t
+  select t.last_value as ticket, pg_current_xact_id()::text as xid,
+    (extract(epoch from clock_timestamp()) * 1000)::float8 as at_ms
+  from posthorn.ticket t
 ), beaten as (
   update posthorn.dispatcher d set heartbeat_at = now() from mark where d.id = $1 returning d.id
 )
-select mark.ticket, mark.xid, pg_snapshot_xmin(pg_current_snapshot())::text as xmin, beaten.id is not null as known
+select mark.ticket, mark.xid, mark.at_ms, pg_snapshot_xmin(pg_current_snapshot())::text as xmin, beaten.id is not null as known
 from mark left join beaten on true`
 
 const register = `
@@ -28,18 +30,26 @@ export type Beat = {
   ticket: bigint
   xid: bigint
   xmin: bigint
+  /** When the mark was taken, by the database's clock, in milliseconds since 1970. */
+  atMs: number
   /** False when the dispatcher's row is gone: it must register again. */
   known: boolean
 }
 
 export async function beatDispatcher(db: Queryable, id: number): Promise<Beat> {
-  const { rows } = await db.query<{ ticket: string; xid: string; xmin: string; known: boolean }>({
+  const { rows } = await db.query<{ ticket: string; xid: string; xmin: string; at_ms: number; known: boolean }>({
     name: 'beat',
     text: beat,
     values: [id],
   })
   const row = rows[0]!
-  return { ticket: BigInt(row.ticket), xid: BigInt(row.xid), xmin: BigInt(row.xmin), known: row.known }
+  return {
+    ticket: BigInt(row.ticket),
+    xid: BigInt(row.xid),
+    xmin: BigInt(row.xmin),
+    atMs: row.at_ms,
+    known: row.known,
+  }
 }
 
 /** @returns the dispatcher's id, under which it leases */
