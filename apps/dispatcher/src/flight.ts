@@ -132,7 +132,7 @@ export async function attempt(flight: Flight, signal: AbortSignal, deps: FlightD
     url: outcome.url,
     signature,
     userAgent: deps.userAgent,
-    headerNames: profile.headers.map(([name]) => name),
+    headerNames: profile.headers.map(([name]) => name.toLowerCase()),
     responseHeaders: response && response.headers.length > 0 ? storable(JSON.stringify(response.headers)) : null,
     responseBody: response?.body ?? null,
     truncated: response?.truncated ?? false,
