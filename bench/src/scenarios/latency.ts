@@ -46,7 +46,7 @@ export const latency: Scenario = {
     }
 
     const best = stage.options.rate === null ? await alive(measureBest(stage, receiver, load, target)) : null
-    const rate = stage.options.rate ?? Math.max(1, Math.round((best ?? 0) / 10))
+    const rate = stage.options.rate ?? Math.max(1, Math.round((best?.rate ?? 0) / 10))
     const seconds = stage.options.seconds ?? 20
     stage.say(`${rate} events/s for ${seconds} s`)
     // What the search for the best rate left behind in queues and garbage is not this figure's.
@@ -74,7 +74,7 @@ export const latency: Scenario = {
       details: {
         events: sent.ids.length,
         events_per_s: rate,
-        best_rate: best ?? 'given by --rate',
+        ...(best && { best_rate: best.rate, best_accepted_per_s: best.acceptedRate, best_tail_ms: best.tailMs }),
         endpoints: endpointCount,
         from_intended_send: fromIntended,
         from_actual_send: describeLatency(sent.sentAt, arrivedAt),
@@ -93,7 +93,7 @@ async function measureBest(
   receiver: Receiver,
   load: Worker<LoadFunctions>,
   target: Omit<Parameters<LoadFunctions['closed']>[0], 'inFlight' | 'warmUpMs' | 'measureMs'>,
-): Promise<number> {
+): Promise<{ rate: number; acceptedRate: number; tailMs: number }> {
   stage.say('the best rate of accepting and delivering together')
   const closed = (measureMs: number) =>
     load.call('closed', { ...target, inFlight: 64, warmUpMs: 0, measureMs }, measureMs + 60_000)
@@ -103,5 +103,9 @@ async function measureBest(
   const { done, startedAt } = await closed(probeMs)
   await receiver.worker.call('waitFor', done, 60_000)
   const lastAt = await receiver.worker.call('momentOf', done, 10_000)
-  return (done * 1_000) / (lastAt - startedAt)
+  return {
+    rate: (done * 1_000) / (lastAt - startedAt),
+    acceptedRate: (done * 1_000) / probeMs,
+    tailMs: Math.max(0, lastAt - startedAt - probeMs),
+  }
 }

@@ -97,6 +97,8 @@ function start(stage: Stage, role: 'api' | 'dispatcher', settings: Record<string
   // Read by whileAlive and stop; nobody may be listening at the moment it ends.
   exited.catch(() => undefined)
   const stop = stage.scope.add(async () => {
+    // Whoever was waiting has been told already.
+    if (child.exitCode !== null || child.signalCode !== null) return
     stopping = true
     child.kill('SIGTERM')
     try {
