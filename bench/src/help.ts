@@ -28,7 +28,7 @@ Ends with 0 when every scenario was measured, its targets reached or missed; 1 w
 delivery was lost or doubled; 2 for a mistake on the command line.
 
 Examples
-  pnpm bench                                      the default set, about three minutes
+  pnpm bench                                      the default set, about four minutes
   pnpm bench drain-10 --deliveries 200000 --runs 5
   pnpm bench latency --rate 200 --seconds 60 --json
   pnpm bench drain-1000 --profile
