@@ -40,6 +40,8 @@ export function createPool(options: PoolOptions): Pool {
     // What its connections meet while they close concerns nobody.
     if (!pool.ending) options.onError(error)
   })
+  // A connection that breaks while it is lent out rejects its statements; its event must not end the process as well.
+  pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }
 
