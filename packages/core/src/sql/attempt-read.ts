@@ -1,4 +1,5 @@
-import type { Queryable } from '../db/pool.ts'
+import type { Pool } from '../db/pool.ts'
+import { beginGuarded, pipelinedTransaction } from './pipelined-transaction.ts'
 
 /** Outcomes of real attempts; the rows that log an end without one are not listed. */
 export type AttemptOutcome = 'succeeded' | 'failed' | 'lease_lost' | 'superseded'
@@ -55,12 +56,14 @@ export type AttemptList = {
 }
 
 /** So many attempts of a delivery, newest first; none when there is no such delivery. */
-export async function listAttempts(queryable: Queryable, list: AttemptList): Promise<AttemptRow[]> {
+export function listAttempts(pool: Pool, list: AttemptList): Promise<AttemptRow[]> {
   const { tenantId, eventId, endpointId, after, limit } = list
-  const { rows } = await queryable.query<AttemptRow>({
-    name: 'attempt-list',
-    text: listAttemptsText,
-    values: [tenantId, eventId, endpointId, after?.number ?? null, after?.id ?? null, limit],
+  return pipelinedTransaction(pool, beginGuarded, async (client) => {
+    const { rows } = await client.query<AttemptRow>({
+      name: 'attempt-list',
+      text: listAttemptsText,
+      values: [tenantId, eventId, endpointId, after?.number ?? null, after?.id ?? null, limit],
+    })
+    return rows
   })
-  return rows
 }

@@ -1,4 +1,5 @@
-import type { Queryable } from '../db/pool.ts'
+import type { Pool } from '../db/pool.ts'
+import { beginGuarded, pipelinedTransaction } from './pipelined-transaction.ts'
 
 /** `ended`: it has ended otherwise. `missing`: never owed, or not the tenant's. */
 export type CancelResult = 'canceled' | 'missing' | 'in_flight' | 'ended'
@@ -33,21 +34,14 @@ from known k`
 type Row = { live: number | null; past: number | null; gone: boolean }
 
 /**
- * Stops owing a delivery. Run it in a READ COMMITTED transaction.
+ * Stops owing a delivery.
  * @throws Error when others change the row faster than it can be read, which does not happen
  */
-export async function cancel(
-  queryable: Queryable,
-  tenantId: string,
-  eventId: string,
-  endpointId: string,
-): Promise<CancelResult> {
+export async function cancel(pool: Pool, tenantId: string, eventId: string, endpointId: string): Promise<CancelResult> {
   for (let turn = 0; turn < 10; turn++) {
-    const { rows } = await queryable.query<Row>({
-      name: 'cancel',
-      text: cancelText,
-      values: [tenantId, eventId, endpointId],
-    })
+    const { rows } = await pipelinedTransaction(pool, beginGuarded, (client) =>
+      client.query<Row>({ name: 'cancel', text: cancelText, values: [tenantId, eventId, endpointId] }),
+    )
     const row = rows[0]
     if (row === undefined || (row.live === null && row.past === null)) return 'missing'
     if (row.gone) return 'canceled'

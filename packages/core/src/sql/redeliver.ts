@@ -1,4 +1,5 @@
-import type { Queryable } from '../db/pool.ts'
+import type { Pool } from '../db/pool.ts'
+import { beginGuarded, pipelinedTransaction } from './pipelined-transaction.ts'
 
 /** `owed`: it is owed now. `missing`: never owed, or not the tenant's. The others: not now, and nothing was changed. */
 export type RedeliverResult = 'owed' | 'missing' | 'in_flight' | 'endpoint_closed'
@@ -44,22 +45,20 @@ from known k cross join past p`
 type Row = { open: boolean; state: number | null; logged: number; changed: boolean }
 
 /**
- * Owes a delivery again, now. A pending one is left as it is. Run it in a READ COMMITTED transaction.
+ * Owes a delivery again, now. A pending one is left as it is.
  * @throws Error when others change the row faster than it can be read, which does not happen
  */
 export async function redeliver(
-  queryable: Queryable,
+  pool: Pool,
   tenantId: string,
   eventId: string,
   endpointId: string,
 ): Promise<RedeliverResult> {
   // Between the snapshot and the change another may have moved the row: then what it became decides.
   for (let turn = 0; turn < 10; turn++) {
-    const { rows } = await queryable.query<Row>({
-      name: 'redeliver',
-      text: redeliverText,
-      values: [tenantId, eventId, endpointId],
-    })
+    const { rows } = await pipelinedTransaction(pool, beginGuarded, (client) =>
+      client.query<Row>({ name: 'redeliver', text: redeliverText, values: [tenantId, eventId, endpointId] }),
+    )
     const row = rows[0]
     if (row === undefined || (row.state === null && row.logged === 0)) return 'missing'
     if (row.changed) return 'owed'

@@ -1,5 +1,4 @@
 import { createRoute } from '@hono/zod-openapi'
-import { transaction } from '@posthorn/core/db'
 import { cancel, readDelivery } from '@posthorn/core/sql'
 import type { App, RouteDeps } from '../../app.ts'
 import { ApiProblem, notFound } from '../../http/api-problem.ts'
@@ -21,7 +20,7 @@ export function registerDeliveryCancel(app: App, { pool, prisma }: Pick<RouteDep
   app.openapi(deliveryCancel, async (c) => {
     const { tenant, event, endpoint } = c.req.valid('param')
     const endpointId = await readEndpointId(prisma, tenant, endpoint)
-    const result = await transaction(pool, (client) => cancel(client, tenant, event, endpointId))
+    const result = await cancel(pool, tenant, event, endpointId)
     if (result === 'missing') throw notFound('delivery')
     if (result === 'in_flight') throw new ApiProblem('state_conflict', 'The delivery is in flight.')
     if (result === 'ended') throw new ApiProblem('state_conflict', 'The delivery has ended.')

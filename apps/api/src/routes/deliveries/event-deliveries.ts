@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi'
-import { listDeliveries, readPayload } from '@posthorn/core/sql'
+import { listDeliveries, readEvent } from '@posthorn/core/sql'
 import type { App, RouteDeps } from '../../app.ts'
 import { notFound } from '../../http/api-problem.ts'
 import { pageQuery, pageSchema } from '../../http/pagination.ts'
@@ -25,7 +25,7 @@ export function registerEventDeliveries(app: App, { pool }: Pick<RouteDeps, 'poo
     const { cursor: text, ...query } = c.req.valid('query')
     const page = await listDeliveries(pool, { ...query, tenantId, eventId, after: readPosition(cursor, text) })
     // Nothing was looked at: there is no such event, or it lies outside the period asked for.
-    if (page.examined === 0 && (await readPayload(pool, tenantId, eventId)) === null) throw notFound('event')
+    if (page.examined === 0 && (await readEvent(pool, tenantId, eventId)) === null) throw notFound('event')
     return c.json(presentPage(cursor, tenantId, page), 200)
   })
 }

@@ -1,5 +1,4 @@
 import { createRoute } from '@hono/zod-openapi'
-import { transaction } from '@posthorn/core/db'
 import { readDelivery, redeliver } from '@posthorn/core/sql'
 import type { App, RouteDeps } from '../../app.ts'
 import { ApiProblem, notFound } from '../../http/api-problem.ts'
@@ -25,7 +24,7 @@ export function registerDeliveryRedeliver(app: App, { pool, prisma, doorbell }: 
   app.openapi(deliveryRedeliver, async (c) => {
     const { tenant, event, endpoint } = c.req.valid('param')
     const endpointId = await readEndpointId(prisma, tenant, endpoint)
-    const result = await transaction(pool, (client) => redeliver(client, tenant, event, endpointId))
+    const result = await redeliver(pool, tenant, event, endpointId)
     if (result === 'missing') throw notFound('delivery')
     if (result === 'in_flight') throw new ApiProblem('state_conflict', 'The delivery is in flight.')
     if (result === 'endpoint_closed') throw new ApiProblem('state_conflict', 'The endpoint is disabled or deleted.')

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRoute, z } from '@hono/zod-openapi'
 import { scanEnvelope } from '@posthorn/core'
-import { type Pool, transaction } from '@posthorn/core/db'
+import type { Pool } from '@posthorn/core/db'
 import { type AttemptRow, listAttempts, publishTestEvent, readDelivery } from '@posthorn/core/sql'
 import type { Context } from 'hono'
 import type { App, AppEnv, RouteDeps } from '../../app.ts'
@@ -26,7 +26,10 @@ const longestPauseMs = 500
 const testInput = z
   .strictObject({
     type: eventTypeSchema.optional(),
-    payload: z.any().openapi({ description: 'Any JSON value. Sent byte for byte as it stands in the request.' }),
+    payload: z
+      .any()
+      .optional()
+      .openapi({ description: 'Any JSON value. Sent byte for byte as it stands in the request.' }),
   })
   .openapi('EndpointTest')
 
@@ -56,7 +59,7 @@ export function registerEndpointTest(app: App, { config, pool, prisma, doorbell 
     const { tenant } = parameters.data
     const event = await readTestEvent(c, config.maxPayloadBytes)
     const { id: endpointId } = await findEndpoint(prisma, tenant, parameters.data.endpoint)
-    const eventId = await transaction(pool, (client) => publishTestEvent(client, tenant, endpointId, event))
+    const eventId = await publishTestEvent(pool, tenant, endpointId, event)
     if (eventId === null) throw new ApiProblem('state_conflict', 'The endpoint is disabled.')
     doorbell.ring([endpointId])
     const attempt = await firstAttempt(pool, { tenantId: tenant, eventId, endpointId }, c.req.raw.signal)

@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { readPayload } from '@posthorn/core/sql'
+import { readEvent } from '@posthorn/core/sql'
 import type { App, RouteDeps } from '../../app.ts'
 import { notFound } from '../../http/api-problem.ts'
 import { json, problems } from '../../http/responses.ts'
@@ -18,9 +18,9 @@ export const eventPayload = createRoute({
 export function registerEventPayload(app: App, { pool }: Pick<RouteDeps, 'pool'>): void {
   app.openapi(eventPayload, async (c) => {
     const { tenant, event } = c.req.valid('param')
-    const payload = await readPayload(pool, tenant, event)
-    if (payload === null) throw notFound('event')
+    const row = await readEvent(pool, tenant, event)
+    if (row === null) throw notFound('event')
     const headers = { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' }
-    return c.body(new Uint8Array(payload), 200, headers) as never
+    return c.body(new Uint8Array(row.payload), 200, headers) as never
   })
 }
