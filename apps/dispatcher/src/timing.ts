@@ -10,6 +10,8 @@ export type Timing = {
   graceMs: number
   /** How often lost leases are looked for. */
   reclaimMs: number
+  /** How long after the database's start no lease is taken back: settles that its outage held up come first. */
+  startGraceMs: number
   /** How often, at least, scheduled deliveries are looked at. */
   promoteMs: number
   /** Shortest time between two sweeps. */
@@ -31,6 +33,7 @@ export const defaultTiming: Timing = Object.freeze({
   silentMs: 14_000,
   graceMs: 15_000,
   reclaimMs: 1_000,
+  startGraceMs: 15_000,
   promoteMs: 1_000,
   sweepMs: 250,
   sweepAllMs: 30_000,

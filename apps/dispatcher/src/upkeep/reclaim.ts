@@ -33,6 +33,7 @@ export function startReclaim(deps: {
         graceMs: timing.graceMs,
         defaultSteps: deps.defaultSteps,
         limit: batch,
+        startGraceMs: timing.startGraceMs,
       })
       for (const delivery of taken) {
         log.warn(

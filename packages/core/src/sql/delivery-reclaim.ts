@@ -6,7 +6,8 @@ import type { Queryable } from '../db/pool.ts'
  * Invariants
  *   - A lease is taken from a dispatcher only when that one has stopped acting on it: a dispatcher that has had no answer
  *     to its heartbeat for `abortAfterMs` aborts its attempts, and `silentMs` here is longer than that.
- *   - Not by silence within 15 s of the database's own start: nobody's heartbeat was heard while it was down.
+ *   - Nothing within `startGraceMs` of the database's own start: while it was down nobody's heartbeat was heard, and leases
+ *     ended whose attempts were made. Those settles are waiting to be sent again, and come first.
  *   - Each reclaimed lease is logged as lease_lost and uses up a step of the schedule, so that a delivery that kills its
  *     dispatcher ends.
  *   - The row gets a new ticket: what the old holder settles later matches nothing.
@@ -21,10 +22,10 @@ with lost as materialized (
   join posthorn.lane l on l.endpoint_id = d.endpoint_id
   join posthorn.endpoint e on e.id = d.endpoint_id
   where d.state = 1 and d.ticket >= $1::bigint
+    and pg_postmaster_start_time() < now() - $6::integer * interval '1 millisecond'
     and (d.lease_expires_at < now()
-      or (pg_postmaster_start_time() < now() - interval '15 seconds'
-        and d.dispatcher_id <> all (array(
-          select x.id from posthorn.dispatcher x where x.heartbeat_at >= now() - $2::integer * interval '1 millisecond'))))
+      or d.dispatcher_id <> all (array(
+        select x.id from posthorn.dispatcher x where x.heartbeat_at >= now() - $2::integer * interval '1 millisecond')))
   order by d.event_id, d.endpoint_id
   limit $5
   for update of d skip locked
@@ -57,6 +58,8 @@ export type ReclaimOptions = {
   /** Entries of the default retry schedule, for endpoints without their own. */
   defaultSteps: number
   limit: number
+  /** How long after the database's start nothing is taken back. Longer than `silentMs`, and than a settle is away. */
+  startGraceMs: number
 }
 
 /** @returns the deliveries taken back, with whether they ended by it */
@@ -67,7 +70,14 @@ export async function reclaimDeliveries(
   const { rows } = await db.query<{ event_id: string; endpoint_id: string; used_up: boolean }>({
     name: 'reclaim-leases',
     text: reclaimLeases,
-    values: [options.low.toString(), options.silentMs, options.graceMs, options.defaultSteps, options.limit],
+    values: [
+      options.low.toString(),
+      options.silentMs,
+      options.graceMs,
+      options.defaultSteps,
+      options.limit,
+      options.startGraceMs,
+    ],
   })
   return rows.map((row) => ({ eventId: row.event_id, endpointId: row.endpoint_id, usedUp: row.used_up }))
 }
