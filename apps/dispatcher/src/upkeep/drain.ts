@@ -16,6 +16,9 @@ const stretch = 5_000
 /** Cancels what is still owed to disabled and deleted endpoints, in batches that hold nobody up. */
 export function startDrain(deps: { pool: Pool; timing: Timing; log: Log }): Loop {
   const { pool, timing, log } = deps
+  // Lanes whose scheduled rows were walked since they closed; the walk over all scheduled rows is not made for them again
+  // before it can be the last.
+  let walked = new Set<string>()
   return startLoop({
     name: 'drain',
     log,
@@ -25,25 +28,26 @@ export function startDrain(deps: { pool: Pool; timing: Timing; log: Log }): Loop
       const lanes = await readDrainingLanes(pool, lanesAtOnce)
       if (lanes.length === 0) return timing.drainMs
       let canceled = 0
-      let from = '-infinity'
-      for (;;) {
-        const walk = await cancelScheduledAtClosedLanes(pool, from, stretch)
-        canceled += walk.canceled
-        // The stretch begins with the last moment of the former: a step that stays there has seen all of it.
-        if (walk.walked < stretch || walk.lastDueAt === null || walk.lastDueAt === from) break
-        from = walk.lastDueAt
+      if (lanes.some((lane) => !lane.leased || !walked.has(lane.endpointId))) {
+        for (let from: string | null = '-infinity'; from !== null; ) {
+          const walk: { next: string | null; canceled: number } = await cancelScheduledAtClosedLanes(
+            pool,
+            from,
+            stretch,
+          )
+          canceled += walk.canceled
+          from = walk.next
+        }
       }
+      walked = new Set(lanes.map((lane) => lane.endpointId))
       for (const lane of lanes) {
         for (;;) {
           const count = await cancelAtClosedLane(pool, lane, batch)
           canceled += count
           if (count < batch) break
         }
-        if (await finishLaneDrain(pool, lane.endpointId)) {
-          log.info(
-            { endpoint_id: lane.endpointId, reason: lane.reason },
-            'what was owed to a closed endpoint is canceled',
-          )
+        if (await finishLaneDrain(pool, lane)) {
+          log.info({ endpoint_id: lane.endpointId }, 'what was owed to a closed endpoint is canceled')
         }
       }
       return canceled > 0 ? 50 : timing.drainMs
