@@ -27,7 +27,8 @@ async function walk(path: string, betweenPages: () => Promise<unknown> = async (
   let cursor: string | null = null
   for (let page = 0; page < 200; page++) {
     const joint = path.includes('?') ? '&' : '?'
-    const { status, body } = await api.call('GET', cursor === null ? path : `${path}${joint}cursor=${cursor}`)
+    const next: string = cursor === null ? path : `${path}${joint}cursor=${cursor}`
+    const { status, body } = await api.call<{ data: Item[]; next_cursor: string | null }>('GET', next)
     expect(status).toBe(200)
     all.push(...body.data)
     cursor = body.next_cursor

@@ -1,5 +1,5 @@
 import { createLog } from '@posthorn/core'
-import { createPool, type Pool } from '@posthorn/core/db'
+import { createPool, type Pool, type PoolClient } from '@posthorn/core/db'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createGatherer } from '../../apps/api/src/publish/gatherer.ts'
 import { eventually } from '../support/wait.ts'
@@ -7,7 +7,7 @@ import { type Answer, type ApiUnderTest, startApiUnderTest } from './api-under-t
 
 let api: ApiUnderTest
 /** Holds the lock that events of type `block` wait for when they are inserted, and `commit.block` when they are committed. */
-let blocker: Awaited<ReturnType<ApiUnderTest['pool']['connect']>>
+let blocker: PoolClient
 let watcher: Pool
 
 beforeAll(async () => {

@@ -114,7 +114,7 @@ test('cut in the middle, what was answered 202 is there, and the rest can be sen
         const answer = await publish(key, n)
         if (++sent === 40) road.cut()
         if (answer.status === 202) {
-          accepted.push(answer.body.id)
+          accepted.push(String(answer.body['id']))
           break
         }
         expectUnavailable(answer)
