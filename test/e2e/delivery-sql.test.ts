@@ -113,18 +113,3 @@ test('what is rolled back is never delivered', async () => {
   expect(here().map(webhookId)).toEqual([later])
   expect([gone, halfGone].map((id) => receiver.requests.some(arrived(id)))).toEqual([false, false])
 })
-
-test('a lane that is resumed goes on, though no doorbell says so', async () => {
-  const { body } = await cluster.call('GET', `/tenants/${tenant}/endpoints`)
-  const id = body.data[0].id as string
-  expect((await cluster.patchEndpoint(tenant, id, { status: 'paused' })).status).toBe(200)
-  const ids = [await publish('1'), await publish('2')]
-  // Long enough for dispatchers to have tried the lane in vain.
-  await sleep(2_000)
-  expect(here()).toEqual([])
-  expect((await cluster.patchEndpoint(tenant, id, { status: 'enabled' })).status).toBe(200)
-  const resumedAt = Date.now()
-  await receiver.waitUntil(() => here().length === 2, 20_000)
-  expect(Date.now() - resumedAt).toBeLessThan(3_000)
-  expect(new Set(here().map(webhookId))).toEqual(new Set(ids))
-})

@@ -18,7 +18,12 @@ export type SpawnedProcess = {
   exited: Promise<Exit>
 }
 
-export type SpawnOptions = { cwd?: string; nodeArgs?: string[] }
+export type SpawnOptions = {
+  cwd?: string
+  nodeArgs?: string[]
+  /** In a process group of its own, as a terminal's shell would. */
+  ownGroup?: boolean
+}
 
 const main = fileURLToPath(new URL('../../apps/posthorn/src/main.ts', import.meta.url))
 const alive = new Set<SpawnedProcess>()
@@ -44,12 +49,13 @@ export function spawnNode(
   script: string,
   args: string[],
   env: Record<string, string>,
-  { cwd, nodeArgs = [] }: SpawnOptions = {},
+  { cwd, nodeArgs = [], ownGroup = false }: SpawnOptions = {},
 ): SpawnedProcess {
   const child = spawn(process.execPath, [...nodeArgs, script, ...args], {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
     // An open stdin: a process that watches it for its parent's end must not see one.
     stdio: ['pipe', 'pipe', 'pipe'],
+    detached: ownGroup,
     ...(cwd ? { cwd } : {}),
   })
   const { pid } = child
