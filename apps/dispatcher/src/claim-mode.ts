@@ -10,6 +10,9 @@ export type ClaimMode = {
 
 const safeShare = 0.05
 const weight = 0.1
+/** What may be saved up, and what may be owed: a stall of the database in a safe claim is not paid for in hours. */
+const mostSavedMs = 1_000
+const mostOwedMs = 5_000
 
 export function createClaimMode(): ClaimMode {
   const cost = { safe: 0, fast: 0 }
@@ -27,7 +30,8 @@ export function createClaimMode(): ClaimMode {
     record(mode, ms, lanes) {
       const each = ms / Math.max(1, lanes)
       cost[mode] = cost[mode] === 0 ? each : cost[mode] * (1 - weight) + each * weight
-      budgetMs = Math.min(1_000, mode === 'safe' ? budgetMs - ms : budgetMs + ms * safeShare)
+      budgetMs += mode === 'safe' ? -ms : ms * safeShare
+      budgetMs = Math.max(-mostOwedMs, Math.min(mostSavedMs, budgetMs))
     },
   }
 }
