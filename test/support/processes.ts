@@ -23,6 +23,8 @@ export type SpawnOptions = {
   nodeArgs?: string[]
   /** In a process group of its own, as a terminal's shell would. */
   ownGroup?: boolean
+  /** Ended with the test file, also when started in a test: with tests side by side, whose it is cannot be told. */
+  outlivesTest?: boolean
 }
 
 const main = fileURLToPath(new URL('../../apps/posthorn/src/main.ts', import.meta.url))
@@ -49,7 +51,7 @@ export function spawnNode(
   script: string,
   args: string[],
   env: Record<string, string>,
-  { cwd, nodeArgs = [], ownGroup = false }: SpawnOptions = {},
+  { cwd, nodeArgs = [], ownGroup = false, outlivesTest = false }: SpawnOptions = {},
 ): SpawnedProcess {
   const child = spawn(process.execPath, [...nodeArgs, script, ...args], {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
@@ -103,7 +105,7 @@ export function spawnNode(
   }
   alive.add(spawned)
   void exited.then(() => alive.delete(spawned))
-  endWithTest(spawned)
+  if (!outlivesTest) endWithTest(spawned)
   return spawned
 }
 
