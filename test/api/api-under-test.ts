@@ -1,6 +1,7 @@
 import { startApi } from '@posthorn/api'
 import { createLog, createVault, parseConfig, type Vault } from '@posthorn/core'
-import { createPool, createPrisma, type Pool } from '@posthorn/core/db'
+import { createPool, type Pool } from '@posthorn/core/db'
+import { createPrisma } from '@posthorn/core/prisma'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 export const operatorToken = 'phk_operator-of-the-tests'

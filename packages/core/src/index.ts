@@ -1,6 +1,7 @@
 /**
  * What Posthorn's apps share and no database is needed for: names and ids, signing, backoff, the envelope's reader, the
- * vault, settings and the log. `@posthorn/core/db` and `@posthorn/core/sql` are the parts that talk to Postgres.
+ * vault, settings and the log. `@posthorn/core/db` and `@posthorn/core/sql` are the parts that talk to Postgres, and
+ * `@posthorn/core/prisma` the control plane's client, which the dispatcher never loads.
  */
 export * from './backoff/index.ts'
 export * from './config/index.ts'

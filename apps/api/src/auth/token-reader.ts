@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Log } from '@posthorn/core'
-import type { PrismaClient } from '@posthorn/core/db'
+import type { PrismaClient } from '@posthorn/core/prisma'
 import type { Principal } from './principal.ts'
 import { hashToken } from './token.ts'
 

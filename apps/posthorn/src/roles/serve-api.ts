@@ -1,6 +1,7 @@
 import { startApi } from '@posthorn/api'
 import type { Config, Log, Vault } from '@posthorn/core'
-import { createPool, createPrisma, type PrismaClient } from '@posthorn/core/db'
+import { createPool } from '@posthorn/core/db'
+import { createPrisma, type PrismaClient } from '@posthorn/core/prisma'
 import type { Lifecycle } from '../lifecycle.ts'
 import { StartFailure } from '../start-failure.ts'
 

@@ -1,5 +1,5 @@
 import type { Vault } from '@posthorn/core'
-import type { PrismaClient } from '@posthorn/core/db'
+import type { PrismaClient } from '@posthorn/core/prisma'
 import { Webhook } from 'standardwebhooks'
 
 const freshMs = 5_000

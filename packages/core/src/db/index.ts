@@ -8,5 +8,4 @@ export {
   type Queryable,
   transaction,
 } from './pool.ts'
-export { createPrisma, Prisma, type PrismaClient } from './prisma.ts'
 export { isDatabaseUnavailable } from './unavailable.ts'

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { decodeId } from '@posthorn/core'
-import type { PrismaClient } from '@posthorn/core/db'
+import type { PrismaClient } from '@posthorn/core/prisma'
 import { notFound } from '../../http/api-problem.ts'
 import { endpointParameter, idParameter, tenantParameter } from '../../http/ids.ts'
 

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { decodeId, isChannel, isEventTypeFilter, parseSecret, type Vault } from '@posthorn/core'
-import { Prisma } from '@posthorn/core/db'
+import { Prisma } from '@posthorn/core/prisma'
 import { uidPattern } from '../../http/ids.ts'
 import { metadataSchema } from '../../http/metadata.ts'
 import { onlyDefault, onlyNull } from '../../http/unsupported.ts'

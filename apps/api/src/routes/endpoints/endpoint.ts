@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { encodeId } from '@posthorn/core'
-import type { Prisma } from '@posthorn/core/db'
+import type { Prisma } from '@posthorn/core/prisma'
 import { idSchema, tenantIdSchema } from '../../http/ids.ts'
 import { timeSchema, writeTime } from '../../http/time.ts'
 import { maskedValue } from './headers.ts'

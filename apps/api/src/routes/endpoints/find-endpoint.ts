@@ -1,5 +1,5 @@
 import { decodeId } from '@posthorn/core'
-import type { Prisma } from '@posthorn/core/db'
+import type { Prisma } from '@posthorn/core/prisma'
 import { notFound } from '../../http/api-problem.ts'
 import type { EndpointRow } from './endpoint.ts'
 

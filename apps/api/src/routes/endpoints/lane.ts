@@ -1,4 +1,4 @@
-import type { Prisma, PrismaClient } from '@posthorn/core/db'
+import type { Prisma, PrismaClient } from '@posthorn/core/prisma'
 import { notFound } from '../../http/api-problem.ts'
 import type { EndpointRow } from './endpoint.ts'
 

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import type { Vault } from '@posthorn/core'
-import type { Prisma } from '@posthorn/core/db'
+import type { Prisma } from '@posthorn/core/prisma'
 import { timeSchema, writeTime, writeTimeOrNull } from '../../http/time.ts'
 
 /** Each live secret signs, so that all of their signatures must fit into one header. */

@@ -1,4 +1,4 @@
-import { Prisma } from '@posthorn/core/db'
+import { Prisma } from '@posthorn/core/prisma'
 import { ApiProblem } from '../../http/api-problem.ts'
 
 /** 409 for the unique index on an endpoint's uid, the only one that a caller's field can hit; others are left alone. */

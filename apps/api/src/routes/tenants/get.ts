@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { isTenantId } from '@posthorn/core'
-import type { PrismaClient } from '@posthorn/core/db'
+import type { PrismaClient } from '@posthorn/core/prisma'
 import type { App, RouteDeps } from '../../app.ts'
 import { notFound } from '../../http/api-problem.ts'
 import { tenantParameter } from '../../http/ids.ts'
