@@ -72,7 +72,8 @@ create function posthorn.publish_many(
   channels text[], ordering_keys text[], deliver_ats timestamptz[]
 ) returns table (request_no integer, event_id uuid, deliveries integer, replayed boolean, reused boolean, lanes uuid[])
 language plpgsql volatile set search_path = pg_catalog
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   started timestamptz := clock_timestamp();
