@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import pg from 'pg'
 import { expect, inject, test } from 'vitest'
 import { type Role, spawnPosthorn } from '../support/processes.ts'
 import { admin, databaseUrl } from '../support/template.ts'
 import { startTestServer } from '../support/test-server.ts'
+import { eventually } from '../support/wait.ts'
 import { processesOf, startIn, useFolder } from './start-under-test.ts'
 
 const folder = useFolder()
@@ -77,6 +79,15 @@ test('a data folder that lost its encryption key is refused', async () => {
   await (await startIn(folder.path())).stop()
 })
 
+test('another encryption key than that of the database is refused', async () => {
+  const start = await startIn(folder.path())
+  await start.register({ url: `http://127.0.0.1:${start.samplePort}/` })
+  await start.stop()
+  const said = await refusal('start', { POSTHORN_PORT: '0', POSTHORN_ENCRYPTION_KEY: encryptionKey })
+  expect(said).toMatch(/^posthorn: POSTHORN_ENCRYPTION_KEY is not the key [^\n]+$/)
+  expect(processesOf(folder.path())).toEqual([])
+})
+
 test('roles that need a database say so', async () => {
   for (const role of ['api', 'dispatcher', 'migrate'] as const) {
     expect(await refusal(role, {})).toMatch(/^posthorn: POSTHORN_DATABASE_URL is required [^\n]+$/)
@@ -102,6 +113,25 @@ test('two migrations at once take turns', async () => {
     expect(said[1]).toBe('nothing to apply: the database is up to date')
   } finally {
     await admin(inject('adminUrl'), `drop database ${name} with (force)`)
+  }
+})
+
+test('a migration that waits for the lock of another can be stopped', async () => {
+  const url = inject('adminUrl')
+  const other = new pg.Client({ connectionString: url })
+  await other.connect()
+  try {
+    await other.query('select pg_advisory_lock(72707369)')
+    const waiting = spawnPosthorn('migrate', { POSTHORN_DATABASE_URL: url }, { cwd: folder.path() })
+    await eventually(async () => {
+      const { rows } = await other.query("select 1 from pg_locks where locktype = 'advisory' and not granted")
+      return rows.length > 0
+    }, 10_000)
+    waiting.signal('SIGTERM')
+    expect(await waiting.exited).toEqual({ code: 1, signal: null })
+    expect(waiting.output()).toBe('posthorn: stopped before the database was migrated')
+  } finally {
+    await other.end()
   }
 })
 

@@ -38,8 +38,10 @@ export async function runCommand(args: string[]): Promise<number> {
     await run({ config, folder, lifecycle, log })
     await lifecycle.stopped
   } catch (error) {
-    // A stop that was asked for interrupts the start by an error of some kind: that is no failure.
+    // A stop that was asked for interrupts the start by an error of some kind. That is no failure, but of a role that has
+    // an end of its own to reach.
     if (!lifecycle.stopping.aborted) failure = error
+    else if (role === 'migrate') failure = new StartFailure('stopped before the database was migrated')
   }
   // From now on the first signal ends it at once, as the second would.
   lifecycle.stop()

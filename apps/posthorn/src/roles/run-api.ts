@@ -1,5 +1,5 @@
-import { createVault } from '@posthorn/core'
 import type { Launch } from '../role.ts'
+import { openVault } from './open-vault.ts'
 import { openControlPlane, serveApi } from './serve-api.ts'
 import { migrateWhenUp } from './wait-for-database.ts'
 
@@ -11,7 +11,7 @@ export async function runApi({ config, lifecycle, log }: Launch): Promise<void> 
   const databaseUrl = config.databaseUrl!
   await migrateWhenUp({ url: databaseUrl, log, stopping: lifecycle.stopping })
   lifecycle.check()
-  const vault = createVault(config.encryptionKey!)
+  const vault = await openVault(config.encryptionKey!, databaseUrl)
   const prisma = openControlPlane(databaseUrl, lifecycle)
   await serveApi({ config, databaseUrl, vault, prisma, lifecycle, log })
 }

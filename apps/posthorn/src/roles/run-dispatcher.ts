@@ -1,4 +1,5 @@
 import type { Launch } from '../role.ts'
+import { openVault } from './open-vault.ts'
 import { serveDispatcher } from './serve-dispatcher.ts'
 import { migrateWhenUp } from './wait-for-database.ts'
 
@@ -7,5 +8,6 @@ export async function runDispatcher({ config, lifecycle, log }: Launch): Promise
   const databaseUrl = config.databaseUrl!
   await migrateWhenUp({ url: databaseUrl, log, stopping: lifecycle.stopping })
   lifecycle.check()
+  await openVault(config.encryptionKey!, databaseUrl)
   await serveDispatcher({ config, databaseUrl, lifecycle, log })
 }

@@ -25,8 +25,9 @@ export async function migrateWhenUp({ url, log, stopping, patienceMs = 30_000 }:
   const deadline = Date.now() + patienceMs
   for (let told = false; ; told = true) {
     try {
-      return await migrate({ connectionString: url })
+      return await unlessStopped(migrate({ connectionString: url }), stopping)
     } catch (error) {
+      stopping.throwIfAborted()
       const reason = oneLine(error)
       if (error instanceof MigrationError && !isDatabaseUnavailable(error)) {
         throw new StartFailure(`POSTHORN_DATABASE_URL (${placeOf(url)}): ${reason}`)
@@ -38,6 +39,14 @@ export async function migrateWhenUp({ url, log, stopping, patienceMs = 30_000 }:
       await sleep(retryMs, undefined, { signal: stopping })
     }
   }
+}
+
+/** A migration may wait long for another's lock. One that is left alone is rolled back when the process ends. */
+function unlessStopped<T>(work: Promise<T>, stopping: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = (): void => reject(stopping.reason)
+  stopping.addEventListener('abort', onAbort, { once: true })
+  return Promise.race([work, aborted]).finally(() => stopping.removeEventListener('abort', onAbort))
 }
 
 /** Host and port alone: the rest of the URL may hold secrets. */

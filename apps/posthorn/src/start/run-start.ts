@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
-import { type Config, createVault } from '@posthorn/core'
+import type { Config } from '@posthorn/core'
 import type { Launch } from '../role.ts'
+import { openVault } from '../roles/open-vault.ts'
 import { migrateWhenUp } from '../roles/wait-for-database.ts'
 import { watchRunners } from './ancestors.ts'
 import { writeBanner } from './banner.ts'
@@ -41,7 +42,7 @@ export async function runStart({ config: given, folder, lifecycle, log }: Launch
     await parts
   lifecycle.check()
 
-  const vault = createVault(encryptionKey)
+  const vault = await openVault(encryptionKey, databaseUrl)
   const prisma = openControlPlane(databaseUrl, lifecycle)
   const sample = await openSampleReceiver({
     avoid: given.port,
