@@ -146,10 +146,13 @@ function isPassing(error: unknown): boolean {
   return code === '40P01' || code === '40001' || code === '55P03'
 }
 
-/** The settlement without anything that a stranger wrote: what remains cannot be refused. */
+/** The settlement without what a stranger wrote or no column holds: what remains cannot be refused. */
 function bare(item: Settlement): Settlement {
   return {
     ...item,
+    status: item.status !== null && item.status >= 100 && item.status <= 999 ? item.status : null,
+    url: item.url?.isWellFormed() && !item.url.includes('\0') ? item.url : null,
+    headerNames: [],
     responseHeaders: null,
     responseBody: null,
     error: item.error && { ...item.error, message: item.error.code },
