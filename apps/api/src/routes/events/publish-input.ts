@@ -34,7 +34,10 @@ export const publishInput = z
       }),
     channels: z.array(channelSchema).min(1).max(maxChannels).nullable().optional(),
     ordering_key: onlyNull('Orders the events of one key.'),
-    deliver_at: deliverAt.nullable().optional(),
+    deliver_at: deliverAt
+      .nullable()
+      .optional()
+      .openapi({ type: ['string', 'null'] }),
   })
   .openapi('Publish')
 
