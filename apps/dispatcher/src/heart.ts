@@ -49,7 +49,8 @@ export async function startHeart(deps: {
       { dispatcher: id },
       'no heartbeat was answered in time: attempts are aborted, their leases are left to others',
     )
-    deps.onLost()
+    // After the event loop has read its sockets: an answer that came during a stall is logged as what it was.
+    setImmediate(deps.onLost)
     return false
   }
 

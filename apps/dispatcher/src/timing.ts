@@ -32,7 +32,7 @@ export const defaultTiming: Timing = Object.freeze({
   abortAfterMs: 10_000,
   silentMs: 14_000,
   graceMs: 15_000,
-  reclaimMs: 1_000,
+  reclaimMs: 500,
   startGraceMs: 15_000,
   promoteMs: 1_000,
   sweepMs: 250,
