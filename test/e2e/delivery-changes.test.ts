@@ -152,11 +152,10 @@ describe('the status of an endpoint, under traffic', () => {
     const answer = await cluster.call('POST', path)
     expect([answer.status, answer.body.state, answer.body.reason]).toEqual([200, 'canceled', 'by_request'])
     // Past the time at which the retry was due: another's retry of later arrives.
-    const other = await endpointAt('beside', () => ({ status: 500 }), { retry_schedule: [1] })
+    await endpointAt('beside', () => ({ status: 500 }), { retry_schedule: [1] })
     await cluster.publish(tenant, 'beside', '1')
     await countAt('beside', 2)
     expect(arrived('cancel')).toHaveLength(1)
-    expect(other.id).not.toBe(endpoint.id)
   })
 })
 

@@ -6,6 +6,8 @@ import { eventually } from './wait.ts'
 const operatorToken = 'phk_operator-of-the-tests'
 const encryptionKey = Buffer.alloc(32, 7).toString('base64')
 const startMs = 20_000
+/** `stop` ends them. */
+const inFile = { outlivesTest: true }
 
 export type ClusterOptions = {
   /** How many dispatchers start with it. Default 1. */
@@ -22,6 +24,13 @@ export type ApiAnswer<T = any> = { status: number; headers: Headers; bytes: Buff
 export type CallOptions = { json?: unknown; raw?: string | Buffer; headers?: Record<string, string> }
 
 export type TestEndpoint = { id: string; secret: string }
+
+export type LeasedDelivery = {
+  event: string
+  endpoint: string
+  /** The endpoint's URL without scheme and host. */
+  path: string
+}
 
 export type Cluster = {
   databaseUrl: string
@@ -43,6 +52,8 @@ export type Cluster = {
   attempts(tenant: string, event: string, endpoint: string): Promise<ApiAnswer['body'][]>
   startApi(): Promise<void>
   startDispatcher(env?: Record<string, string>): Promise<SpawnedProcess>
+  /** What is leased to a process, under any id that it has had as a dispatcher. */
+  leasedTo(dispatcher: SpawnedProcess): Promise<LeasedDelivery[]>
   /** Waits until nothing is owed. */
   drained(timeoutMs: number): Promise<void>
   /** Kills all, and drops the database if it was the cluster's. Idempotent. */
@@ -113,15 +124,27 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       return data.sort((a: { number: number }, b: { number: number }) => a.number - b.number)
     },
     async startApi() {
-      cluster.api = spawnPosthorn('api', { ...env, POSTHORN_API_KEY: operatorToken, POSTHORN_PORT: '0' })
+      cluster.api = spawnPosthorn('api', { ...env, POSTHORN_API_KEY: operatorToken, POSTHORN_PORT: '0' }, inFile)
       const line = await cluster.api.waitForLine(/"msg":"api listening"/, startMs)
       apiUrl = `http://127.0.0.1:${(JSON.parse(line) as { port: number }).port}`
     },
     async startDispatcher(more = {}) {
-      const dispatcher = spawnPosthorn('dispatcher', { ...env, ...more })
+      const dispatcher = spawnPosthorn('dispatcher', { ...env, ...more }, inFile)
       cluster.dispatchers.push(dispatcher)
       await dispatcher.waitForLine(/"msg":"dispatcher ready"/, startMs)
       return dispatcher
+    },
+    async leasedTo(dispatcher) {
+      const { rows } = await pool.query<LeasedDelivery>(
+        `select posthorn.type_id('evt', d.event_id) as event, posthorn.type_id('ep', d.endpoint_id) as endpoint,
+           substring(e.url from '//[^/]*(/.*)$') as path
+         from posthorn.delivery d
+         join posthorn.dispatcher x on x.id = d.dispatcher_id
+         join posthorn.endpoint e on e.id = d.endpoint_id
+         where d.state = 1 and x.pid = $1`,
+        [dispatcher.pid],
+      )
+      return rows
     },
     async drained(timeoutMs) {
       await eventually(async () => {
