@@ -67,7 +67,7 @@ describe.concurrent('retries', () => {
   })
 
   test('are none with an empty schedule', async () => {
-    const endpoint = await endpointAt('single', () => 'reset', { retry_schedule: [] })
+    const endpoint = await endpointAt('single', () => ({ status: 404 }), { retry_schedule: [] })
     const id = await cluster.publish(tenant, 'single', '1')
     expect(await deliveryIn('failed', id, endpoint)).toMatchObject({ reason: 'exhausted', attempts: 1 })
     expect(arrived('single')).toHaveLength(1)
