@@ -18,6 +18,8 @@ afterEach(() => {
 
 type Row = { lane: string; ticket: bigint; state: 'uncommitted' | 'ready' | 'gone' }
 type Transaction = { xid: bigint; rows: Row[] }
+/** `claim`: it failed. `locked`, `full`: every other lane could not be locked, or is at its cap. */
+type Fault = 'none' | 'claim' | 'locked' | 'full'
 type Step =
   | { do: 'begin' }
   | { do: 'publish'; lane: number; of: number }
@@ -25,9 +27,10 @@ type Step =
   | { do: 'beat' }
   | { do: 'sweep' }
   | { do: 'age' }
-  | { do: 'doorbell'; lane: number }
+  | { do: 'sweep-all' }
+  | { do: 'doorbell' | 'settled' | 'hold'; lane: number }
   | { do: 'aim'; count: number; safe: boolean }
-  | { do: 'answer'; limit: number; fault: 'none' | 'claim' | 'locked' }
+  | { do: 'answer'; limit: number; fault: Fault }
   | { do: 'pass'; ms: number }
 
 const laneCount = 2
@@ -68,13 +71,15 @@ function createWorld() {
     beat() {
       const own = ++xid
       const xmin = open.reduce((least, { xid: each }) => (each < least ? each : least), own)
-      // biome-ignore format: one mark, as the heartbeat reads it
       marks.add({ ticket, xid: own, xmin, atMs: Date.now() })
     },
     sweep() {
       const mark = formerMark
       formerMark = marks.safe()
       for (let n = 0; n < laneCount; n++) if (ready(lane(n), mark).length > 0) book.offer(lane(n), 'sweep')
+    },
+    sweepAll() {
+      for (let n = 0; n < laneCount; n++) if (ready(lane(n), 0n).length > 0) book.offer(lane(n), 'sweep-all')
     },
     /** Seconds go by: what has ended falls below the safe mark, and below that of the sweeps. */
     age() {
@@ -85,6 +90,8 @@ function createWorld() {
       world.sweep()
     },
     doorbell: (n: number) => book.offer(lane(n), 'doorbell'),
+    settled: (n: number) => book.offer(lane(n), 'own'),
+    hold: (n: number) => book.hold(lane(n), 150),
     aim(count: number, safe: boolean) {
       if (flight !== null) return
       const aims = book.next(count, safe ? 'safe' : 'fast')
@@ -101,7 +108,7 @@ function createWorld() {
       }
       flight = { aims, mark: marks.safe(), newest: marks.newest() }
     },
-    answer(limit: number, fault: 'none' | 'claim' | 'locked') {
+    answer(limit: number, fault: Fault) {
       if (flight === null) return
       const { aims, mark, newest } = flight
       flight = null
@@ -112,16 +119,17 @@ function createWorld() {
           book.miss(aim.endpointId)
           return []
         }
+        const atCap = fault === 'full' && n % 2 === 0
         const due = ready(aim.endpointId, aim.readyFrom).sort((a, b) => (a.ticket < b.ticket ? -1 : 1))
-        const taken = due.slice(0, Math.min(2, left))
+        const taken = due.slice(0, atCap ? 0 : Math.min(2, left))
         left -= taken.length
         for (const row of taken) row.state = 'gone'
         const last = taken.at(-1)
         return {
           endpointId: aim.endpointId,
           taken: taken.length,
-          asked: 2,
-          room: 2,
+          asked: atCap ? 0 : 2,
+          room: atCap ? 0 : 2,
           nextReady: last === undefined ? 0n : last.ticket + 1n,
           lowestLeased: null,
         }
@@ -144,7 +152,14 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     { arbitrary: fc.constant<Step>({ do: 'beat' }), weight: 3 },
     { arbitrary: fc.constant<Step>({ do: 'sweep' }), weight: 3 },
     fc.constant<Step>({ do: 'age' }),
-    { arbitrary: fc.record({ do: fc.constant('doorbell' as const), lane: lanes }), weight: 2 },
+    fc.constant<Step>({ do: 'sweep-all' }),
+    {
+      arbitrary: fc.record({
+        do: fc.constantFrom('doorbell' as const, 'doorbell' as const, 'settled' as const, 'hold' as const),
+        lane: lanes,
+      }),
+      weight: 3,
+    },
     {
       arbitrary: fc.record({
         do: fc.constant('aim' as const),
@@ -157,7 +172,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       arbitrary: fc.record({
         do: fc.constant('answer' as const),
         limit: fc.integer({ min: 1, max: 5 }),
-        fault: fc.constantFrom('none' as const, 'none' as const, 'none' as const, 'claim' as const, 'locked' as const),
+        fault: fc.constantFrom<Fault>('none', 'none', 'none', 'none', 'claim', 'locked', 'full'),
       }),
       weight: 4,
     },
@@ -173,7 +188,10 @@ function take(world: ReturnType<typeof createWorld>, step: Step, safe: boolean):
   if (step.do === 'beat') world.beat()
   if (step.do === 'sweep') world.sweep()
   if (step.do === 'age') world.age()
+  if (step.do === 'sweep-all') world.sweepAll()
   if (step.do === 'doorbell') world.doorbell(step.lane)
+  if (step.do === 'settled') world.settled(step.lane)
+  if (step.do === 'hold') world.hold(step.lane)
   if (step.do === 'aim') world.aim(step.count, step.safe && safe)
   if (step.do === 'answer') world.answer(step.limit, step.fault)
   if (step.do === 'pass') world.pass(step.ms)
@@ -200,6 +218,6 @@ test.each([
       expect(world.left()).toBe(0)
       world.stop()
     }),
-    { numRuns: 1_000 },
+    { numRuns: 2_000 },
   )
 })

@@ -79,6 +79,28 @@ test('what a claim cut short by its limit leaves does not move safe past it, and
   expect(aims.map((aim) => aim.readyFrom)).toEqual([40n, 0n, 50n])
 })
 
+test('what a claim from safe leaves below fast is looked for by the next, whichever way', () => {
+  book.offer('a', 'doorbell')
+  book.next(1, 'safe')
+  book.report(emptied('a', { taken: 10, nextReady: 90n }), 0n, 100n, false)
+  book.next(1, 'safe')
+  // Slow transactions have brought more than was asked.
+  book.report(emptied('a', { taken: 10, nextReady: 40n }), 100n, 120n, false)
+  expect(book.next(1, 'fast')[0]!.readyFrom).toBe(40n)
+})
+
+test('a claim that took nothing, for its limit was reached, has not looked for what the sweep saw', () => {
+  book.offer('a', 'doorbell')
+  book.next(1, 'safe')
+  book.report(emptied('a', { taken: 10, nextReady: 90n }), 20n, 100n, false)
+  book.offer('a', 'sweep')
+  book.next(1, 'safe')
+  book.report(emptied('a'), 20n, 100n, true)
+  book.next(1, 'fast')
+  book.report(emptied('a'), 20n, 100n, false)
+  expect(book.next(1, 'fast')[0]!.readyFrom).toBe(20n)
+})
+
 test('what the sweep sees at an idle lane is looked for from the safe watermark', () => {
   book.offer('a', 'doorbell')
   book.next(1, 'safe')

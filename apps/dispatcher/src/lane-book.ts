@@ -207,6 +207,9 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
         // Emptied, nothing is left below the mark; else what is left begins where the taking ended.
         const below = drained ? mark : report.nextReady < mark ? report.nextReady : mark
         if (below > lane.safe) lane.safe = below
+        // What was left may lie below `fast` as well; and where nothing was looked for, nothing was found to be absent.
+        if (!drained && report.taken > 0) lane.fast = report.nextReady
+        else if (!drained) see(lane, lane.seenBefore)
       }
       if (report.nextReady > lane.fast) lane.fast = report.nextReady
       if (lane.safe > lane.fast) lane.fast = lane.safe
