@@ -13,7 +13,13 @@ export type DriftEngine = {
 type Engine = { diff(parameters: object): Promise<{ stdout: string | null }>; free(): void }
 type EngineModule = {
   SchemaEngine: { new: (options: object, onLog: (line: string) => void, adapter: object) => Promise<Engine> }
-  __wbg_set_wasm(exports: WebAssembly.Exports): void
+  __wbg_set_wasm(exports: object): void
+}
+/** As much of the global as is used; the types of Node have none of it. */
+type WebAssemblyGlobal = {
+  WebAssembly: {
+    instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: Record<string, unknown> } }>
+  }
 }
 type Adapter = Awaited<ReturnType<PrismaPg['connect']>>
 type AdapterUtils = { bindMigrationAwareSqlAdapterFactory(factory: PrismaPg): object }
@@ -35,8 +41,9 @@ export async function startDriftEngine(connectionString: string, schema: string)
     PRISMA_WASM_PANIC_REGISTRY: { set_message: (message: string) => void panics.push(message) },
   })
   const glueUrl = import.meta.resolve('@prisma/schema-engine-wasm/schema_engine_bg')
-  const glue = (await import(glueUrl)) as EngineModule & WebAssembly.ModuleImports
+  const glue = (await import(glueUrl)) as EngineModule
   const wasm = await readFile(fileURLToPath(glueUrl.replace(/\.js$/, '.wasm')))
+  const { WebAssembly } = globalThis as unknown as WebAssemblyGlobal
   const { instance } = await WebAssembly.instantiate(wasm, { './schema_engine_bg.js': glue })
   glue.__wbg_set_wasm(instance.exports)
   const start = instance.exports['__wbindgen_start'] as () => void
