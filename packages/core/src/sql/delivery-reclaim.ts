@@ -95,7 +95,8 @@ export async function readLowestLeased(db: Queryable, low: bigint): Promise<bigi
   return rows[0]?.lowest == null ? null : BigInt(rows[0].lowest)
 }
 
-// Unsent leases at shutdown: as if they had never been claimed. The attempt's number goes back with it, for no request was made.
+// Unsent leases at shutdown: as if they had never been claimed. The attempt's number goes back with it, for no request was
+// made. By key and ticket alone, as a settle: with the state added, stale statistics walk the index of all leases.
 const giveBack = `
 with mine as materialized (
   select d.event_id, d.endpoint_id
@@ -107,7 +108,7 @@ with mine as materialized (
 update posthorn.delivery d
 set state = 0, ticket = nextval('posthorn.ticket'), attempts = d.attempts - 1, lease_expires_at = null, dispatcher_id = null
 from mine
-where d.event_id = mine.event_id and d.endpoint_id = mine.endpoint_id and d.state = 1`
+where d.event_id = mine.event_id and d.endpoint_id = mine.endpoint_id`
 
 /** Returns leases that were never acted on: neither logged nor counted. @returns how many were still ours */
 export async function giveBackDeliveries(

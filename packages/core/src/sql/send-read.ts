@@ -1,6 +1,8 @@
-import type { Queryable } from '../db/pool.ts'
+import type { Pool, Queryable } from '../db/pool.ts'
+import { beginGuarded, pipelinedTransaction } from './pipelined-transaction.ts'
 
-// The lateral join prunes to the one partition of each id; `id = any(...)` would probe every partition for every id.
+// The lateral join prunes to the one partition of each id; `id = any(...)` would probe every partition for every id. Guarded:
+// the planner does not know of the pruning, and would rather read a day's events whole, and hash them, than probe all days.
 const selectPayloads = `
 select e.id, e.type, e.payload
 from unnest($1::uuid[]) as u(id)
@@ -18,12 +20,14 @@ where e.id = any($1::uuid[])`
 export type EventToSend = { type: string; payload: Buffer }
 
 /** The type and the payload's bytes of each event, once however many deliveries it has. */
-export async function readEventsToSend(db: Queryable, ids: readonly string[]): Promise<Map<string, EventToSend>> {
-  const { rows } = await db.query<{ id: string; type: string; payload: Buffer }>({
-    name: 'events-to-send',
-    text: selectPayloads,
-    values: [ids],
-  })
+export async function readEventsToSend(pool: Pool, ids: readonly string[]): Promise<Map<string, EventToSend>> {
+  const { rows } = await pipelinedTransaction(pool, beginGuarded, (client) =>
+    client.query<{ id: string; type: string; payload: Buffer }>({
+      name: 'events-to-send',
+      text: selectPayloads,
+      values: [ids],
+    }),
+  )
   return new Map(rows.map((row) => [row.id, { type: row.type, payload: row.payload }]))
 }
 

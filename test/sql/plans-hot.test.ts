@@ -1,0 +1,182 @@
+import {
+  claimDeliveries,
+  giveBackDeliveries,
+  noLane,
+  promoteDeliveries,
+  readDrainingLanes,
+  readEventsToSend,
+  readLowestLeased,
+  readNextDue,
+  reclaimDeliveries,
+  sweepLanes,
+} from '@posthorn/core/sql'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { addLanes, type Bench, failed, openBench, owe, scheduled, settle, settlementOf } from './claim-fixture.ts'
+import { type Captured, createCapture, type PlanNode } from './plans-capture.ts'
+
+/*
+ * Each hot statement has one right plan: through the partial index of its state, or the primary key. It must not depend on
+ * what the planner believes of the tables, nor on whether it knows the parameters.
+ */
+
+let bench: Bench
+let lanes: string[]
+let events: string[]
+
+const rowCount = 100_000
+
+beforeAll(async () => {
+  bench = await openBench()
+  lanes = (await addLanes(bench.pool, 200, { maxInFlight: 100 })).sort()
+  const { rows: tables } = await bench.pool.query<{ name: string }>(
+    `select c.oid::regclass::text as name from pg_class c
+     where c.relkind = 'r' and c.relnamespace in ('posthorn'::regnamespace, 'posthorn_partitions'::regnamespace)`,
+  )
+  for (const { name } of tables) await bench.pool.query(`alter table ${name} set (autovacuum_enabled = off)`)
+  // As the tables were when they were analyzed for the last time: a handful of rows, all ready.
+  events = await owe(bench.pool, lanes[0]!, 20)
+  await bench.pool.query('analyze posthorn.delivery, posthorn.event, posthorn.attempt, posthorn.lane')
+  // And as they are now: half ready, some leased, the rest scheduled; events and attempts of today.
+  for (const lane of lanes.slice(1)) events.push(...(await owe(bench.pool, lane, 20)))
+  await bench.pool.query(
+    `insert into posthorn.delivery (event_id, endpoint_id, ticket, owed_at, due_at, state, attempts, lease_expires_at, dispatcher_id)
+     select posthorn.uuid_v7(now() - n * interval '1 ms'), ($1::uuid[])[1 + n % 200], nextval('posthorn.ticket'), now(),
+       now() + (n - $2::integer / 2) * interval '10 ms', x.state, 0,
+       case x.state when 1 then now() + (n - $2::integer / 2) * interval '10 ms' end, case x.state when 1 then $3::integer end
+     from generate_series(1, $2::integer) n,
+       lateral (select (case when n % 50 = 0 then 1 when n % 2 = 1 then 0 else 2 end)::smallint as state) x`,
+    [lanes, rowCount, bench.dispatcherId],
+  )
+  await bench.pool.query(
+    `insert into posthorn.attempt (event_id, endpoint_id, id, number, outcome, state, started_at, ended_at)
+     select e.id, ($1::uuid[])[1 + n % 200], gen_random_uuid(), n, 1, 4, now(), now()
+     from posthorn.event e, generate_series(1, 10) n`,
+    [lanes],
+  )
+})
+
+afterAll(() => bench.close())
+
+const traffic = /^(delivery|event|attempt)(_\d{8})?$/
+
+function seqScans(nodes: PlanNode[]): string[] {
+  return nodes
+    .filter((node) => node['Node Type'] === 'Seq Scan' && traffic.test(node['Relation Name'] ?? ''))
+    .map((node) => node['Relation Name']!)
+}
+
+/** The indexes by which delivery was read. */
+function indexesOf(nodes: PlanNode[]): string[] {
+  const used = nodes
+    .filter((node) => /Index/.test(node['Node Type']) && node['Index Name']?.startsWith('delivery'))
+    .filter((node) => node['Actual Loops'] !== 0)
+    .map((node) => node['Index Name']!)
+  return [...new Set(used)].sort()
+}
+
+const fresh = () => bench.pool.query('analyze posthorn.delivery, posthorn.event, posthorn.attempt, posthorn.lane')
+
+describe.each([
+  ['stale statistics, generic plans', 'force_generic_plan', () => Promise.resolve()],
+  ['stale statistics, plans for the parameters', 'force_custom_plan', () => Promise.resolve()],
+  ['fresh statistics, generic plans', 'force_generic_plan', fresh],
+  ['fresh statistics, plans for the parameters', 'force_custom_plan', () => Promise.resolve()],
+])('with %s', (_, plans, prepare) => {
+  let capture: Captured
+
+  beforeAll(async () => {
+    await prepare()
+    capture = createCapture(bench.database.url, { plan_cache_mode: plans })
+  })
+
+  afterAll(() => capture.close())
+
+  async function plansOf(pattern: RegExp): Promise<PlanNode[]> {
+    const taken = await capture.take()
+    const nodes = taken.filter((plan) => pattern.test(plan.text)).flatMap((plan) => plan.nodes)
+    expect(nodes.length).toBeGreaterThan(0)
+    expect(taken.flatMap((plan) => seqScans(plan.nodes))).toEqual([])
+    return nodes
+  }
+
+  test('claim and settle', async () => {
+    const claims = await claimDeliveries(capture.pool, {
+      lanes: lanes.slice(20, 84).map((endpointId) => ({ endpointId, readyFrom: 0n, leasedFrom: 0n })),
+      limit: 120,
+      perLane: 120,
+      graceMs: 15_000,
+      dispatcherId: bench.dispatcherId,
+    })
+    const leases = claims.flatMap((claim) => claim.leases)
+    expect(leases).toHaveLength(120)
+    const claimed = await capture.take()
+    expect(claimed.flatMap((plan) => seqScans(plan.nodes))).toEqual([])
+    const leasing = claimed.filter((plan) => /update posthorn\.delivery/.test(plan.text)).flatMap((plan) => plan.nodes)
+    expect(indexesOf(leasing)).toEqual(['delivery_leased', 'delivery_pkey', 'delivery_ready'])
+    const locking = claimed.filter((plan) => /for no key update skip locked$/.test(plan.text))
+    expect(locking.flatMap((plan) => plan.nodes).map((node) => node['Index Name'])).toContain('lane_pkey')
+
+    expect(await giveBackDeliveries(capture.pool, leases.slice(100))).toBe(20)
+    expect(indexesOf(await plansOf(/attempts - 1/))).toEqual(['delivery_pkey'])
+
+    await settle(
+      capture.pool,
+      leases
+        .slice(0, 100)
+        .map((lease, at) =>
+          settlementOf(
+            lease,
+            at % 3 === 0
+              ? { ...scheduled, step: 1, waitMs: 60_000, status: 429, laneWaitMs: 1 }
+              : at % 3 === 1
+                ? { ...failed, state: 0 }
+                : {},
+          ),
+        ),
+    )
+    expect(indexesOf(await plansOf(/insert into posthorn\.attempt/))).toEqual(['delivery_pkey'])
+  })
+
+  test('sweep, from the first ticket and from a mark', async () => {
+    for (const mark of [0n, BigInt(rowCount / 2)]) {
+      expect((await sweepLanes(capture.pool, noLane, mark, 100)).length).toBe(100)
+      const nodes = await plansOf(/with recursive walk/)
+      expect(indexesOf(nodes)).toEqual(['delivery_ready'])
+      // One probe a lane, whatever waits there.
+      const read = nodes.filter((node) => node['Index Name'] === 'delivery_ready')
+      for (const node of read) expect(node['Actual Rows']).toBeLessThanOrEqual(1)
+    }
+  })
+
+  test('promote and the next due', async () => {
+    const beginning = { due: '-infinity', settledMs: 0 }
+    expect((await promoteDeliveries(capture.pool, beginning, 100)).count).toBe(100)
+    const nodes = await plansOf(/set state = 0, ticket/)
+    expect(indexesOf(nodes)).toEqual(['delivery_pkey', 'delivery_scheduled'])
+    await readNextDue(capture.pool, beginning)
+    expect(indexesOf(await plansOf(/as ms/))).toEqual(['delivery_scheduled'])
+  })
+
+  test('reclaim and the lowest lease', async () => {
+    const options = { silentMs: 3_600_000, graceMs: 15_000, defaultSteps: 9, limit: 50, startGraceMs: 0 }
+    expect((await reclaimDeliveries(capture.pool, { ...options, low: 0n })).length).toBe(50)
+    expect(indexesOf(await plansOf(/with lost/))).toEqual(['delivery_leased', 'delivery_pkey'])
+    await readLowestLeased(capture.pool, 0n)
+    expect(indexesOf(await plansOf(/min\(d\.ticket\)/))).toEqual(['delivery_leased'])
+  })
+
+  test('payloads are read by key from the one partition of each event', async () => {
+    const ids = events.slice(0, 400)
+    expect((await readEventsToSend(capture.pool, ids)).size).toBe(400)
+    const nodes = (await plansOf(/x\.payload/)).filter((node) => /^event_\d{8}$/.test(node['Relation Name'] ?? ''))
+    const read = nodes.filter((node) => node['Actual Loops'] !== 0)
+    expect(read.map((node) => node['Node Type'])).toEqual(['Index Scan'])
+    expect(read[0]!['Actual Loops']).toBe(400)
+  })
+
+  test('the lanes that drain', async () => {
+    await readDrainingLanes(capture.pool, 10)
+    const nodes = await plansOf(/l\.draining/)
+    expect(nodes.map((node) => node['Index Name'])).toContain('lane_draining')
+  })
+})
