@@ -53,7 +53,7 @@ async function expectEachOnce(ids: readonly string[]): Promise<void> {
 test('SIGTERM under load: what is in flight ends, what was not sent is given back, nothing comes twice', async () => {
   cluster = await startCluster({ dispatchers: 2, env })
   await makeEndpoints()
-  const ids = await publishMany(150)
+  const ids = await publishMany(400)
   for (const [turn, dispatcher] of cluster.dispatchers.entries()) {
     await receiver.waitFor((turn + 1) * 300, 20_000)
     if (turn > 0) await cluster.startDispatcher()

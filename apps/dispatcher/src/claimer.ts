@@ -1,6 +1,12 @@
 import type { Log } from '@posthorn/core'
 import { isDatabaseUnavailable, type Pool } from '@posthorn/core/db'
-import { claimDeliveries, giveBackDeliveries, type Lease, readEventsToSend } from '@posthorn/core/sql'
+import {
+  claimDeliveries,
+  giveBackDeliveries,
+  giveBackUnheldDeliveries,
+  type Lease,
+  readEventsToSend,
+} from '@posthorn/core/sql'
 import pRetry from 'p-retry'
 import { createClaimMode } from './claim-mode.ts'
 import type { createEndpointCache } from './endpoint-cache.ts'
@@ -30,6 +36,8 @@ export type ClaimerDeps = {
 /** Claims while there is room, and flies what it has claimed. */
 export type Claimer = {
   inFlight(): number
+  /** These leases are settled. */
+  settled(tickets: readonly { ticket: string }[]): void
   /** Aborts all attempts in flight: the leases are no longer ours to act on. */
   abort(): void
   /**
@@ -47,6 +55,10 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
   const mode = createClaimMode()
   const pausedBelow = Math.max(1, Math.min(32, concurrency >> 3))
   let inFlight = 0
+  /** Tickets of the leases that are ours: from the claim's answer until they are settled or given back. */
+  const held = new Set<string>()
+  /** Ids under which a claim failed: it may have been committed all the same. */
+  const doubtful = new Set<number>()
   let stopped = false
   let flying = new AbortController()
   let stopping: Promise<void> | null = null
@@ -69,7 +81,22 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
         await bell.wait(heart.alive() ? null : 250)
         continue
       }
+      if (doubtful.size > 0) await giveBackUnheld()
       await claim(Math.min(free, rowsPerClaim))
+    }
+  }
+
+  /** Between two claims, so that what is not held was never answered. Never rejects. */
+  async function giveBackUnheld(): Promise<void> {
+    try {
+      const lanes = await giveBackUnheldDeliveries(pool, [...doubtful], [...held])
+      doubtful.clear()
+      if (lanes.length === 0) return
+      log.warn({ leases: lanes.length }, 'a claim was committed though its answer was lost; its leases are given back')
+      for (const id of new Set(lanes)) book.offer(id, 'doorbell')
+    } catch (error) {
+      // Tried again before the next claim, which is likely to fail by the same cause.
+      log.warn({ err: error }, 'leases of a claim whose answer was lost could not be looked for')
     }
   }
 
@@ -80,16 +107,18 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
     const mark = marks.safe()
     const newest = marks.newest()
     const startedAt = performance.now()
+    const dispatcherId = heart.id()
     try {
       const claims = await claimDeliveries(pool, {
         lanes: aims,
         limit,
         perLane: limit,
         graceMs: timing.graceMs,
-        dispatcherId: heart.id(),
+        dispatcherId,
       })
       mode.record(way, performance.now() - startedAt, aims.length)
       const leases = claims.flatMap((lane) => lane.leases)
+      for (const lease of leases) held.add(lease.ticket)
       const limited = leases.length >= limit
       const answered = new Set<string>()
       for (const lane of claims) {
@@ -102,6 +131,7 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
         void fly(leases, startedAt)
       }
     } catch (error) {
+      doubtful.add(dispatcherId)
       book.restore(aims)
       log.warn({ err: error }, 'a claim failed, and is tried again')
       await bell.wait(isDatabaseUnavailable(error) ? 500 : 1_000)
@@ -168,12 +198,16 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
     } catch (error) {
       log.warn({ err: error, leases: leases.length }, 'leases could not be given back; they end by themselves')
     }
+    for (const lease of leases) held.delete(lease.ticket)
   }
 
   const running = run()
 
   return {
     inFlight: () => inFlight,
+    settled(tickets) {
+      for (const { ticket } of tickets) held.delete(ticket)
+    },
     abort() {
       flying.abort()
       flying = new AbortController()

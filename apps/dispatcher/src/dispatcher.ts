@@ -87,6 +87,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
   })
 
   function onSettled(items: readonly Settlement[]): void {
+    claimer.settled(items)
     let dueMs = Number.POSITIVE_INFINITY
     for (const item of items) {
       if (item.state === 0) book.offer(item.endpointId, 'doorbell')
