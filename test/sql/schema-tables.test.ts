@@ -20,12 +20,14 @@ async function indexesOf(table: string): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map((row) => [row.name, row.definition]))
 }
 
-test('delivery has its key, one partial index for each state, and two more for ordered rows', async () => {
+test('delivery has its key, a partial index for each state, scheduled by lane too, and two more for ordered rows', async () => {
   expect(await indexesOf('delivery')).toEqual({
     delivery_pkey: 'CREATE UNIQUE INDEX delivery_pkey ON delivery USING btree (event_id, endpoint_id)',
     delivery_ready: 'CREATE INDEX delivery_ready ON delivery USING btree (endpoint_id, ticket) WHERE (state = 0)',
     delivery_leased: 'CREATE INDEX delivery_leased ON delivery USING btree (endpoint_id, ticket) WHERE (state = 1)',
     delivery_scheduled: 'CREATE INDEX delivery_scheduled ON delivery USING btree (due_at) WHERE (state = 2)',
+    delivery_scheduled_lane:
+      'CREATE INDEX delivery_scheduled_lane ON delivery USING btree (endpoint_id, due_at) WHERE (state = 2)',
     delivery_head: 'CREATE UNIQUE INDEX delivery_head ON delivery USING btree (endpoint_id, order_key) WHERE head',
     delivery_held:
       'CREATE INDEX delivery_held ON delivery USING btree (endpoint_id, order_key, ticket) WHERE (state = 3)',
