@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { sessionSettings } from './session.ts'
 
 export type Pool = pg.Pool
 export type PoolClient = pg.PoolClient
@@ -30,9 +31,11 @@ export function createPool(options: PoolOptions): Pool {
     connectionTimeoutMillis: options.connectionTimeoutMs ?? 5_000,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
-    // The server's own limit ends a slow statement; the client's, a little later, ends the wait for a server that is gone.
-    statement_timeout: statementTimeoutMs,
+    // The server's own limit ends a slow statement; this one, a little later, ends the wait for a server that is gone.
     query_timeout: statementTimeoutMs + 5_000,
+    onConnect: async (client) => {
+      await client.query(sessionSettings(statementTimeoutMs))
+    },
     // Statements sent together share one round trip; each still has its own result or error.
     pipeline: true,
   })

@@ -1,5 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import { PrismaClient } from './generated/client.ts'
+import { sessionSettings } from './session.ts'
 
 export type { PrismaClient } from './generated/client.ts'
 export { Prisma } from './generated/client.ts'
@@ -12,8 +13,10 @@ export function createPrisma(connectionString: string, options: { max?: number }
       max: options.max ?? 5,
       application_name: 'posthorn control',
       connectionTimeoutMillis: 5_000,
-      statement_timeout: 15_000,
       query_timeout: 20_000,
+      onConnect: async (client) => {
+        await client.query(sessionSettings(15_000))
+      },
       keepAlive: true,
     },
     { schema: 'posthorn', onPoolError: () => {}, onConnectionError: () => {} },
