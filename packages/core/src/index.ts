@@ -4,9 +4,11 @@
  * `@posthorn/core/prisma` the control plane's client, which the dispatcher never loads.
  */
 export * from './backoff/index.ts'
+export * from './breaker/index.ts'
 export * from './config/index.ts'
 export * from './domain/index.ts'
 export * from './json/index.ts'
+export * from './rate/index.ts'
 export * from './signing/index.ts'
 export * from './target/index.ts'
 export { createLog, type Log, type LogLevel, logLevels } from './telemetry/log.ts'

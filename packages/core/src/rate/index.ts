@@ -1,0 +1,1 @@
+export { type Rate, rateOf, takeTokens, tokensIn, waitForTokens } from './bucket.ts'
