@@ -2,6 +2,7 @@ import { startApi } from '@posthorn/api'
 import { createLog, createVault, parseConfig, type Vault } from '@posthorn/core'
 import { createPool, type Pool } from '@posthorn/core/db'
 import { createPrisma } from '@posthorn/core/prisma'
+import { agreeOnMaxPayload } from '@posthorn/core/sql'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 export const operatorToken = 'phk_operator-of-the-tests'
@@ -51,7 +52,8 @@ export async function startApiUnderTest(options: { databaseUrl?: string } = {}):
   const pool = createPool({ connectionString: databaseUrl, max: 5, applicationName: 'test', onError: () => {} })
   const prisma = createPrisma(databaseUrl)
   const vault = createVault(encryptionKey)
-  const api = await startApi({ config, log: createLog('silent'), pool, prisma, vault })
+  const maxPayloadBytes = await agreeOnMaxPayload(pool, null)
+  const api = await startApi({ config: { ...config, maxPayloadBytes }, log: createLog('silent'), pool, prisma, vault })
   const url = `http://127.0.0.1:${api.port}`
 
   async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> {

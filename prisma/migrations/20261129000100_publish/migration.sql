@@ -13,9 +13,7 @@ create function posthorn.json_fault(payload text) returns text
 language plpgsql immutable set search_path = pg_catalog as $$
 declare
   depth integer := 0;
-  in_string boolean := false;
-  escaped boolean := false;
-  c text;
+  step text;
 begin
   begin
     perform payload::json;
@@ -23,18 +21,13 @@ begin
     when statement_too_complex then return 'nested too deep: at most 500 levels';
     when others then return 'not JSON';
   end;
-  -- The exact count is slow, and owed only where there are enough brackets to reach the bound.
+  -- The exact count is owed only where there are enough brackets to reach the bound. Strings go first, so that their
+  -- brackets are not counted, and then all but brackets; what opens and closes at once is taken in one step.
   if length(payload) - length(translate(payload, '[{', '')) > 500 then
-    foreach c in array regexp_split_to_array(payload, '') loop
-      if escaped then escaped := false;
-      elsif in_string then
-        if c = '\' then escaped := true; elsif c = '"' then in_string := false; end if;
-      elsif c = '"' then in_string := true;
-      elsif c = '[' or c = '{' then
-        depth := depth + 1;
-        if depth > 500 then return 'nested too deep: at most 500 levels'; end if;
-      elsif c = ']' or c = '}' then depth := depth - 1;
-      end if;
+    payload := translate(regexp_replace(regexp_replace(payload, '"([^"\\]|\\.)*"', '', 'g'), '[^][{}]+', '', 'g'), '{}', '[]');
+    for step in select m[1] from regexp_matches(payload, '(\[+|\]+)', 'g') m loop
+      depth := depth + case when left(step, 1) = '[' then length(step) else -length(step) end;
+      if depth > 500 then return 'nested too deep: at most 500 levels'; end if;
     end loop;
   end if;
   return null;
@@ -272,6 +265,9 @@ begin
   if coalesce(cardinality(payloads), 0) <> n or cardinality(ordering_keys) <> n or cardinality(deliver_ats) <> n
      or (channels is not null and (jsonb_typeof(channels) <> 'array' or jsonb_array_length(channels) <> n)) then
     raise exception 'posthorn: types, payloads, channels, ordering_keys and deliver_ats must be of one length' using errcode = 'PH009';
+  end if;
+  if (select sum(octet_length(p)::bigint) from unnest(payloads) p) > 16777216 then
+    raise exception 'posthorn: a batch is larger than 16777216 bytes' using errcode = 'PH004';
   end if;
   for i in 1..n loop
     if jsonb_typeof(channels -> (i - 1)) = 'array' then

@@ -2,6 +2,7 @@ import { startApi } from '@posthorn/api'
 import type { Config, Log, Vault } from '@posthorn/core'
 import { createPool } from '@posthorn/core/db'
 import { createPrisma, type PrismaClient } from '@posthorn/core/prisma'
+import { agreeOnMaxPayload } from '@posthorn/core/sql'
 import type { Lifecycle } from '../lifecycle.ts'
 import { StartFailure } from '../start-failure.ts'
 
@@ -28,11 +29,14 @@ export function openControlPlane(databaseUrl: string, lifecycle: Lifecycle): Pri
  */
 export async function serveApi({ config, databaseUrl, vault, prisma, lifecycle, log }: ServeApi): Promise<number> {
   const onError = (error: Error): void => log.warn({ err: error }, 'an idle database connection was lost')
-  const pool = createPool({ connectionString: databaseUrl, max: 10, applicationName: 'posthorn api', onError })
+  const pool = createPool({ connectionString: databaseUrl, max: 14, applicationName: 'posthorn api', onError })
   lifecycle.onStop("the API's connections", () => pool.end())
-  const api = await startApi({ config, log, pool, prisma, vault }).catch((error: unknown) => {
-    throw listenFailure(error, config) ?? error
-  })
+  const maxPayloadBytes = await agreeOnMaxPayload(pool, config.maxPayloadBytes)
+  const api = await startApi({ config: { ...config, maxPayloadBytes }, log, pool, prisma, vault }).catch(
+    (error: unknown) => {
+      throw listenFailure(error, config) ?? error
+    },
+  )
   lifecycle.onStop('the API', async () => {
     await api.stop()
     log.info('api stopped')

@@ -31,7 +31,7 @@ describe('what is taken', () => {
       maxAgeMs: 432_000_000,
       concurrency: 256,
       retentionMs: 3_456_000_000,
-      maxPayloadBytes: 1_048_576,
+      maxPayloadBytes: null,
       listenUrl: null,
       logLevel: 'info',
       warnings: [],

@@ -34,7 +34,8 @@ export type Config = {
   /** Attempts in flight in this process. */
   readonly concurrency: number
   readonly retentionMs: number
-  readonly maxPayloadBytes: number
+  /** Null: as the database has it, 1 MiB unless an earlier start set another. */
+  readonly maxPayloadBytes: number | null
   /** A URL; `'off'` for no LISTEN; null for the embedded Postgres, whose URL is not known yet. */
   readonly listenUrl: string | null
   readonly logLevel: LogLevel
@@ -80,7 +81,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>, d
     maxAgeMs: set.POSTHORN_MAX_AGE,
     concurrency: set.POSTHORN_CONCURRENCY,
     retentionMs: set.POSTHORN_RETENTION,
-    maxPayloadBytes: set.POSTHORN_MAX_PAYLOAD_BYTES,
+    maxPayloadBytes: set.POSTHORN_MAX_PAYLOAD_BYTES ?? null,
     listenUrl: set.POSTHORN_LISTEN_URL ?? databaseUrl,
     logLevel: set.POSTHORN_LOG_LEVEL,
     warnings: Object.freeze(unknownNames(env)),

@@ -25,7 +25,7 @@ export const settings = z.object({
   POSTHORN_MAX_AGE: setting(durationMs).default(5 * dayMs),
   POSTHORN_CONCURRENCY: setting((text) => wholeNumber(text, 1, 10_000)).default(256),
   POSTHORN_RETENTION: setting(durationMs).default(40 * dayMs),
-  POSTHORN_MAX_PAYLOAD_BYTES: setting((text) => wholeNumber(text, 1, 16 * 1024 * 1024)).default(1024 * 1024),
+  POSTHORN_MAX_PAYLOAD_BYTES: setting((text) => wholeNumber(text, 1, 16 * 1024 * 1024)).optional(),
   POSTHORN_LISTEN_URL: setting((text) => (text === 'off' ? text : postgresUrl(text))).optional(),
   POSTHORN_LOG_LEVEL: setting(logLevel).default('info'),
 })
