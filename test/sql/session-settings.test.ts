@@ -1,6 +1,6 @@
 import { createPool } from '@posthorn/core/db'
 import { createPrisma } from '@posthorn/core/prisma'
-import { , promoteDeliveries } from '@posthorn/core/sql'
+import { promoteDeliveries } from '@posthorn/core/sql'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../support/database.ts'
@@ -33,7 +33,7 @@ test("the database's own defaults for isolation, dates and time zone change noth
     text: '2026-01-02 03:04:05+00',
     limit: '30s',
   })
-  await expect(promoteDeliveries(pool, , 10)).resolves.toMatchObject({ count: 0 })
+  await expect(promoteDeliveries(pool, { due: '-infinity', settledMs: 0 }, 10)).resolves.toMatchObject({ count: 0 })
   await pool.end()
 })
 
