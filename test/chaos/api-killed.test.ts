@@ -27,7 +27,8 @@ test('the API killed under load: each 202 is stored, nothing is half stored, key
   const unanswered: string[] = []
   let keys = 0
 
-  for (let round = 0; round < 2; round++) {
+  // Again, should a kill have met nobody in the middle.
+  for (let round = 0; round < 2 || (unanswered.length < 3 && round < 6); round++) {
     let running = true
     const publish = async (key: string | null): Promise<void> => {
       try {
@@ -66,7 +67,7 @@ test('the API killed under load: each 202 is stored, nothing is half stored, key
     accepted.add(answer.body.id)
   }
   expect(accepted.size).toBe(before + unanswered.length)
-  console.log(`2 kills of the API: ${accepted.size} accepted, ${unanswered.length} cut off, ${replayed} of them stored`)
+  console.log(`kills of the API: ${accepted.size} accepted, ${unanswered.length} cut off, ${replayed} of them stored`)
   await expectWhole()
   const { rows } = await cluster.pool.query<{ events: number; keys: number }>(
     `select (select count(*)::int from posthorn.event where type = 'keyed') as events,
