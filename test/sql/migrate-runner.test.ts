@@ -79,11 +79,20 @@ test('a migration that was changed after it was applied is refused, and nothing 
   expect(await ledger()).not.toContain('20990101000000_later')
 })
 
-test('a database that has migrations of a newer version is refused', async () => {
+test('a database that has gone ahead is served by the former version, which is restarted during an upgrade', async () => {
   await addMigration('20990101000000_later', 'create table posthorn.later (id integer)')
   await run()
   await rm(join(folder, '20990101000000_later'), { recursive: true })
-  await expect(run()).rejects.toThrow(/20990101000000_later, which this version does not know/)
+  const newer: string[][] = []
+  expect(await migrate({ connectionString: url, folder, onNewer: (names) => newer.push(names) })).toEqual([])
+  expect(newer).toEqual([['20990101000000_later']])
+})
+
+test('a migration that we do not know among ours is refused: that database is not of this project', async () => {
+  await addMigration('20261129000050_astray', 'create table posthorn.astray (id integer)')
+  await run()
+  await rm(join(folder, '20261129000050_astray'), { recursive: true })
+  await expect(run()).rejects.toThrow(/20261129000050_astray, which this version does not know/)
 })
 
 test('a migration that fails leaves nothing of itself, keeps those before it, and is applied once it is mended', async () => {

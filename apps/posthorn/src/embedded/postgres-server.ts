@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -17,6 +17,9 @@ export type PostgresServer = {
   /** Ends it: a fast shutdown (clients are cut off, all is written), and after 30 s an immediate one. Idempotent. */
   stop(): Promise<void>
 }
+
+/** What the server has logged is kept for the next start to look at, and no further once it is this long. */
+const maxLogBytes = 10_000_000
 
 type Start = { cluster: Cluster; port: number; settings: Record<string, string>; deadlineMs: number }
 
@@ -44,6 +47,7 @@ export async function startServer(start: Start): Promise<PostgresServer> {
 /** One try: the server, or what it said when it ended. */
 async function tryStart({ cluster, port, settings }: Start, deadline: number): Promise<PostgresServer | string> {
   const logPath = join(cluster.place, 'log')
+  if (existsSync(logPath) && statSync(logPath).size > maxLogBytes) truncateSync(logPath)
   const logFile = openSync(logPath, 'a', 0o600)
   const logStart = statSync(logPath).size
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])

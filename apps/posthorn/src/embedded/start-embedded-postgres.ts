@@ -37,8 +37,17 @@ export type EmbeddedPostgres = {
   stop(): Promise<void>
 }
 
-/** 200 connections cost nothing while unused; crash recovery stays short enough for a start. */
-const ownSettings = { max_connections: '200', timezone: 'UTC', log_timezone: 'UTC', jit: 'off' }
+/**
+ * 200 connections cost nothing while unused. A statement that fails is not logged: it would take its payloads along.
+ */
+const ownSettings = {
+  max_connections: '200',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  jit: 'off',
+  log_checkpoints: 'off',
+  log_min_error_statement: 'panic',
+}
 
 /**
  * Starts the Postgres that Posthorn brings with it, in `<dataDir>/postgres`, and returns when it accepts connections.

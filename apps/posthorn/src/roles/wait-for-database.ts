@@ -25,7 +25,13 @@ export async function migrateWhenUp({ url, log, stopping, patienceMs = 30_000 }:
   const deadline = Date.now() + patienceMs
   for (let told = false; ; told = true) {
     try {
-      return await unlessStopped(migrate({ connectionString: url }), stopping)
+      return await unlessStopped(
+        migrate({
+          connectionString: url,
+          onNewer: (names) => log.warn({ names }, 'the database has migrations of a newer version'),
+        }),
+        stopping,
+      )
     } catch (error) {
       stopping.throwIfAborted()
       const reason = oneLine(error)

@@ -67,12 +67,15 @@ export type MigrateOptions = {
   /** The folder of `<time>_<name>/migration.sql`; the project's own by default. */
   folder?: string
   onApplied?: (name: string) => void
+  /** The database has migrations of a newer version: nothing is applied, and this version goes on working with it. */
+  onNewer?: (names: string[]) => void
 }
 
 /**
  * Brings the database to the newest migration, each in one transaction, and makes the partitions of the coming days.
  * Two processes that start at once take turns by an advisory lock; the second finds nothing to do. An applied migration
- * whose text has changed is refused, and so is a database that has migrations we do not know.
+ * whose text has changed is refused, and so is a database that has migrations we do not know among ours. One that has
+ * gone ahead of us is served as it is: during an upgrade the former version is restarted too, and migrations leave it working.
  *
  * @returns the names of the migrations applied now
  * @throws MigrationError with one line for the operator
@@ -94,13 +97,15 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     const ledger = await client.query<{ migration_name: string; checksum: string }>(selectApplied)
     const applied = new Map(ledger.rows.map((row) => [row.migration_name, row.checksum]))
     const known = new Set(migrations.map((migration) => migration.name))
-    for (const name of applied.keys()) {
-      if (!known.has(name)) {
-        throw new MigrationError(
-          `the database has migration ${name}, which this version does not know: run a newer one`,
-        )
-      }
+    const newest = migrations.at(-1)?.name ?? ''
+    const unknown = [...applied.keys()].filter((name) => !known.has(name))
+    const astray = unknown.find((name) => name < newest)
+    if (astray !== undefined) {
+      throw new MigrationError(
+        `the database has migration ${astray}, which this version does not know and newer ones replaced`,
+      )
     }
+    if (unknown.length > 0) options.onNewer?.(unknown)
     const done: string[] = []
     for (const migration of migrations) {
       const checksum = applied.get(migration.name)
