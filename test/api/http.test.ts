@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { within } from '../support/wait.ts'
@@ -102,6 +103,26 @@ test('every route that takes JSON refuses another type', async () => {
     }
   }
   expect(tried).toBeGreaterThanOrEqual(6)
+})
+
+test('a stop does not wait for a connection that has asked for nothing', async () => {
+  const stopping = await startApiUnderTest()
+  const { hostname, port } = new URL(stopping.url)
+  const silent = connect(Number(port), hostname)
+  const halfway = connect(Number(port), hostname)
+  const kept = connect(Number(port), hostname)
+  try {
+    await Promise.all([silent, halfway, kept].map((socket) => once(socket, 'connect')))
+    halfway.write('GET /healthz HTTP/1.1\r\nhost: x\r\n')
+    kept.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n')
+    await once(kept, 'data')
+    const closed = Promise.all([silent, halfway, kept].map((socket) => once(socket.resume(), 'close')))
+    await within(stopping.stopApi(), 1_000, () => 'the API did not stop')
+    await within(closed, 1_000, () => 'a connection was left open')
+  } finally {
+    for (const socket of [silent, halfway, kept]) socket.destroy()
+    await stopping.stop()
+  }
 })
 
 test('a stop lets what is under way end, and takes nothing new', async () => {

@@ -4,6 +4,7 @@ import type { Config } from '@posthorn/core'
 import type { ApiDeps } from './app.ts'
 import { createApi } from './create-api.ts'
 import { ApiProblem } from './http/api-problem.ts'
+import { trackConnections } from './http/open-connections.ts'
 import { problemResponse } from './http/problem-response.ts'
 
 /** How long requests under way may take to end once a stop has begun. */
@@ -15,8 +16,8 @@ export type RunningApi = {
   /** The port that it listens on. */
   port: number
   /**
-   * Refuses new requests (503 on a connection that is open, none on a new one), lets those under way end for up to
-   * 10 s, and returns when all is quiet. Idempotent. What was passed in is left open.
+   * Takes no new connection, closes those without a request under way at once, lets requests under way end for up to
+   * 10 s, and returns when all is quiet. A request that comes meanwhile is a 503. Idempotent. What was passed in is left open.
    */
   stop(): Promise<void>
 }
@@ -39,6 +40,7 @@ export async function startApi(options: StartApiOptions): Promise<RunningApi> {
     // A body that stops coming must not hold a connection for ever.
     serverOptions: { requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 30_000 },
   })
+  const connections = trackConnections(server)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(options.config.port, options.config.host, () => {
@@ -52,9 +54,10 @@ export async function startApi(options: StartApiOptions): Promise<RunningApi> {
   async function stop(): Promise<void> {
     stopping = true
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    // A connection counts as idle only after its answer has gone out, so the idle ones are closed again and again.
-    const sweep = setInterval(() => 'closeIdleConnections' in server && server.closeIdleConnections(), 50)
-    const deadline = setTimeout(() => 'closeAllConnections' in server && server.closeAllConnections(), drainMs)
+    connections.closeIdle()
+    // Each as soon as its answer has gone out, and what was still being accepted.
+    const sweep = setInterval(connections.closeIdle, 50)
+    const deadline = setTimeout(connections.closeAll, drainMs)
     await closed
     clearInterval(sweep)
     clearTimeout(deadline)
