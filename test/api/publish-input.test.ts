@@ -66,6 +66,17 @@ describe.each(bad)('%s', (_, event, pointer) => {
   })
 })
 
+test('a batch is called unsupported only when nothing else is wrong with it', async () => {
+  const keyed = { type: 'a', payload: 1, ordering_key: 'k' }
+  const all = await api.call('POST', `${path}/batch`, { json: { events: [keyed, keyed] } })
+  expect(all.body).toMatchObject({ code: 'not_supported_yet', errors: [{ path: '/events/0/ordering_key' }, {}] })
+  const mixed = await api.call('POST', `${path}/batch`, { json: { events: [keyed, { type: 'a b', payload: 1 }] } })
+  expect(mixed).toMatchObject({
+    status: 422,
+    body: { code: 'invalid_request', errors: [{ path: '/events/0/ordering_key' }, { path: '/events/1/type' }] },
+  })
+})
+
 test.each<[name: string, body: unknown, status: number, pointer: string]>([
   ['an array', [], 422, ''],
   ['a string', 'x', 422, ''],
