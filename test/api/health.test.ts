@@ -19,7 +19,7 @@ test('without tomorrow’s partition it is not ready', async () => {
   const answer = await api.call('GET', '/readyz', { token: null })
   expect(answer).toMatchObject({
     status: 503,
-    body: { status: 'not_ready', reasons: [`partition ${name} is missing`] },
+    body: { status: 'not_ready', reasons: [`partition ${name} is missing`], oldest_due_at: null },
   })
   expect(answer.headers.get('retry-after')).toBe('2')
   await api.pool.query('select posthorn.make_partitions()')

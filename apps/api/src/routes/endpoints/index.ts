@@ -6,6 +6,7 @@ import { registerEndpointGet } from './get.ts'
 import { registerEndpointList } from './list.ts'
 import { registerEndpointSecretGet } from './secret-get.ts'
 import { registerEndpointSecretRotate } from './secret-rotate.ts'
+import { registerEndpointStats } from './stats.ts'
 import { registerEndpointUpdate } from './update.ts'
 
 export function registerEndpoints(app: App, deps: RouteDeps & { doorbell: Doorbell }): void {
@@ -16,4 +17,5 @@ export function registerEndpoints(app: App, deps: RouteDeps & { doorbell: Doorbe
   registerEndpointDelete(app, deps)
   registerEndpointSecretGet(app, deps)
   registerEndpointSecretRotate(app, deps)
+  registerEndpointStats(app, deps)
 }
