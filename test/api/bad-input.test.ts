@@ -85,14 +85,27 @@ const endpointFields: [name: string, json: unknown, path: string][] = [
   ['channels: a bad name', { channels: ['a,b'] }, '/channels/0'],
   ['channels: lone surrogate', { channels: [lone] }, '/channels/0'],
   ['filter: not supported', { filter: { a: 1 } }, '/filter'],
-  ['rate_limit: not supported', { rate_limit: { limit: 10, per_seconds: 1 } }, '/rate_limit'],
   ['rate_limit: false', { rate_limit: false }, '/rate_limit'],
+  ['rate_limit: a number', { rate_limit: 10 }, '/rate_limit'],
+  ['rate_limit: an array', { rate_limit: [10, 1] }, '/rate_limit'],
+  ['rate_limit: no time', { rate_limit: { limit: 10 } }, '/rate_limit/per_seconds'],
+  ['rate_limit: no limit', { rate_limit: { per_seconds: 1 } }, '/rate_limit/limit'],
+  ['rate_limit: 0', { rate_limit: { limit: 0, per_seconds: 1 } }, '/rate_limit/limit'],
+  ['rate_limit: 10001', { rate_limit: { limit: 10_001, per_seconds: 1 } }, '/rate_limit/limit'],
+  ['rate_limit: a fraction', { rate_limit: { limit: 1.5, per_seconds: 1 } }, '/rate_limit/limit'],
+  ['rate_limit: a string', { rate_limit: { limit: '10', per_seconds: 1 } }, '/rate_limit/limit'],
+  ['rate_limit: null within', { rate_limit: { limit: null, per_seconds: 1 } }, '/rate_limit/limit'],
+  ['rate_limit: in 0 s', { rate_limit: { limit: 1, per_seconds: 0 } }, '/rate_limit/per_seconds'],
+  ['rate_limit: in 3601 s', { rate_limit: { limit: 1, per_seconds: 3601 } }, '/rate_limit/per_seconds'],
+  ['rate_limit: in a fraction', { rate_limit: { limit: 1, per_seconds: 0.5 } }, '/rate_limit/per_seconds'],
+  ['rate_limit: an unknown field', { rate_limit: { limit: 1, per_seconds: 1, burst: 9 } }, '/rate_limit/burst'],
   ['ordering: not supported', { ordering: 'strict' }, '/ordering'],
   ['ordering: not supported', { ordering: 'by_key' }, '/ordering'],
   ['ordering: unknown', { ordering: 'random' }, '/ordering'],
   ['status: unknown', { status: 'deleted' }, '/status'],
   ['status: a number', { status: 1 }, '/status'],
   ['max_in_flight: 0', { max_in_flight: 0 }, '/max_in_flight'],
+  ['max_in_flight: negative', { max_in_flight: -1 }, '/max_in_flight'],
   ['max_in_flight: 1001', { max_in_flight: 1001 }, '/max_in_flight'],
   ['max_in_flight: a fraction', { max_in_flight: 1.5 }, '/max_in_flight'],
   ['max_in_flight: a string', { max_in_flight: '20' }, '/max_in_flight'],
@@ -100,6 +113,9 @@ const endpointFields: [name: string, json: unknown, path: string][] = [
   ['timeout_ms: 30001', { timeout_ms: 30001 }, '/timeout_ms'],
   ['timeout_ms: huge', { timeout_ms: 1e300 }, '/timeout_ms'],
   ['retry_schedule: a number', { retry_schedule: 5 }, '/retry_schedule'],
+  ['retry_schedule: a fraction', { retry_schedule: [0.5] }, '/retry_schedule/0'],
+  ['retry_schedule: a string', { retry_schedule: ['5s'] }, '/retry_schedule/0'],
+  ['retry_schedule: null within', { retry_schedule: [1, null] }, '/retry_schedule/1'],
   ['retry_schedule: too many', { retry_schedule: Array.from({ length: 21 }, () => 1) }, '/retry_schedule'],
   ['retry_schedule: negative', { retry_schedule: [1, -1] }, '/retry_schedule/1'],
   ['retry_schedule: too long', { retry_schedule: [604801] }, '/retry_schedule/0'],
@@ -159,10 +175,13 @@ describe('fields of an endpoint', () => {
   })
 
   test('what has no effect yet says so', async () => {
-    for (const json of [{ filter: {} }, { rate_limit: { limit: 1, per_seconds: 1 } }, { ordering: 'strict' }]) {
+    for (const json of [{ filter: {} }, { ordering: 'strict' }, { filter: {}, ordering: 'by_key' }]) {
       const answer = await api.call('PATCH', '/v1/tenants/acme/endpoints/there', { json })
       expect(answer.body.code).toBe('not_supported_yet')
     }
+    // Beside a mistake it is a mistake.
+    const both = await api.call('PATCH', '/v1/tenants/acme/endpoints/there', { json: { filter: {}, timeout_ms: 1 } })
+    expect(both.body.code).toBe('invalid_request')
   })
 })
 
@@ -173,7 +192,7 @@ describe('fields of other bodies', () => {
     ['POST', '/v1/tenants/acme/endpoints', { url: https, secret: 'x' }, '/secret'],
     ['POST', '/v1/tenants/acme/endpoints', { url: https, secret: 1 }, '/secret'],
     ['PATCH', '/v1/tenants/acme/endpoints/there', { secret: null }, '/secret'],
-    ['POST', '/v1/tenants/posthorn/endpoints', { url: https }, '/tenant'],
+    ['POST', '/v1/tenants/posthorn/events', { type: 'a', payload: 1 }, '/tenant'],
     ['POST', '/v1/tenants/a%00b/endpoints', { url: https }, '/tenant'],
     ['POST', '/v1/tenants/-a/endpoints', { url: https }, '/tenant'],
     ['PUT', '/v1/tenants/acme', { name: 1 }, '/name'],

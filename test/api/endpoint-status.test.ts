@@ -20,7 +20,8 @@ async function make(uid: string): Promise<string> {
 
 async function lane(uid: string) {
   const { rows } = await api.pool.query(
-    `select e.id, l.status, l.draining, l.failures_in_a_row, l.blocked_until, l.failing_since, l.version = e.version as agree
+    `select e.id, l.status, l.draining, l.failures_in_a_row, l.breaker_trips, l.probing,
+       l.blocked_until, l.failing_since, l.window_started_at, l.window_attempts, l.window_failures, l.ramp_cap, l.version = e.version as agree
      from posthorn.endpoint e join posthorn.lane l on l.endpoint_id = e.id where e.uid = $1`,
     [uid],
   )
@@ -56,6 +57,21 @@ test('a pause waits for a claim that holds the lane', async () => {
   expect((await pause).status).toBe(200)
 })
 
+/** What a breaker leaves at a lane in trouble. */
+const troubled = `failures_in_a_row = 9, breaker_trips = 3, probing = true, blocked_until = now() + interval '1 day',
+  failing_since = now(), window_started_at = now(), window_attempts = 20, window_failures = 12, ramp_cap = 2`
+const untroubled = {
+  failures_in_a_row: 0,
+  breaker_trips: 0,
+  probing: false,
+  blocked_until: null,
+  failing_since: null,
+  window_started_at: null,
+  window_attempts: 0,
+  window_failures: 0,
+  ramp_cap: null,
+}
+
 test('disabling has what is owed canceled; enabling starts afresh', async () => {
   const at = await make('disabled')
   expect((await api.call('PATCH', at, { json: { status: 'disabled' } })).body).toMatchObject({
@@ -63,21 +79,55 @@ test('disabling has what is owed canceled; enabling starts afresh', async () => 
     disabled_reason: 'by_request',
   })
   expect(await lane('disabled')).toMatchObject({ status: 2, draining: true })
-  await api.pool.query(
-    `update posthorn.lane set failures_in_a_row = 9, blocked_until = now() + interval '1 day', failing_since = now()`,
-  )
+  await api.pool.query(`update posthorn.lane set ${troubled}`)
   expect((await api.call('PATCH', at, { json: { status: 'enabled' } })).body).toMatchObject({
     status: 'enabled',
     disabled_reason: null,
   })
-  expect(await lane('disabled')).toMatchObject({
-    status: 0,
-    draining: false,
-    failures_in_a_row: 0,
-    blocked_until: null,
-    failing_since: null,
-    agree: true,
-  })
+  expect(await lane('disabled')).toMatchObject({ status: 0, draining: false, ...untroubled, agree: true })
+})
+
+test('another URL begins without the failures of the old one; the same URL, or anything else, keeps them', async () => {
+  const at = await make('moved')
+  const { id } = await lane('moved')
+  const trouble = () => api.pool.query(`update posthorn.lane set ${troubled} where endpoint_id = $1`, [id])
+  await trouble()
+  const kept = await lane('moved')
+  for (const json of [
+    { url: 'https://example.com/' },
+    { description: 'x', max_in_flight: 3 },
+    { status: 'paused' },
+    { status: 'enabled' },
+  ]) {
+    expect((await api.call('PATCH', at, { json })).status).toBe(200)
+    const { status: _, ...now } = await lane('moved')
+    const { status: __, ...before } = kept
+    expect(now).toEqual(before)
+  }
+  expect((await api.call('PATCH', at, { json: { url: 'https://example.com/new' } })).status).toBe(200)
+  expect(await lane('moved')).toMatchObject({ ...untroubled, status: 0, agree: true })
+  const refused = await api.call('PATCH', at, { json: { url: 'http://10.0.0.1/' } })
+  expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: '/url' }] } })
+})
+
+test('what is published or redelivered to a blocked or paused lane is owed', async () => {
+  const at = await make('waiting')
+  const { id } = await lane('waiting')
+  const publish = (type: string) => api.call('POST', '/v1/tenants/acme/events', { json: { type, payload: 1 } })
+  const owed = async (event: string) =>
+    (await api.call('GET', `/v1/tenants/acme/events/${event}/deliveries/waiting`)).body.state
+  const again = async (event: string) =>
+    (await api.call('POST', `/v1/tenants/acme/events/${event}/deliveries/waiting/redeliver`)).status
+  for (const trouble of ['blocked', 'paused']) {
+    if (trouble === 'blocked') await api.pool.query(`update posthorn.lane set ${troubled} where endpoint_id = $1`, [id])
+    else await api.call('PATCH', at, { json: { status: 'paused', url: 'https://example.com/2' } })
+    const event = (await publish(`a.${trouble}`)).body.id
+    expect(await owed(event)).toBe('pending')
+    expect((await api.call('POST', `/v1/tenants/acme/events/${event}/deliveries/waiting/cancel`)).status).toBe(200)
+    expect(await owed(event)).toBe('canceled')
+    expect(await again(event)).toBe(202)
+    expect(await owed(event)).toBe('pending')
+  }
 })
 
 test('why an endpoint was disabled is not lost when it is disabled again', async () => {

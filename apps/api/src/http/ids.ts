@@ -55,6 +55,15 @@ export const newTenantParameter = z
   .refine(isTenantId, { error: tenantRule, ...unprocessable })
   .openapi(tenantExample)
 
+/** As `newTenantParameter`, where the reserved tenant may be named as well: it has endpoints, and no tokens of its own. */
+export const endpointTenantParameter = z
+  .string()
+  .refine((text) => tenantIdPattern.test(text), {
+    error: 'Must be 1 to 128 of A-Z a-z 0-9 . _ : - beginning with a letter or digit.',
+    ...unprocessable,
+  })
+  .openapi(tenantExample)
+
 // As tenants' ids: it stands in paths.
 export const uidPattern = tenantIdPattern
 

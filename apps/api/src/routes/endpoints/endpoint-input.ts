@@ -6,6 +6,7 @@ import { metadataSchema } from '../../http/metadata.ts'
 import { onlyDefault, onlyNull } from '../../http/unsupported.ts'
 import { endpointStatus } from './endpoint.ts'
 import { headersSchema } from './headers.ts'
+import { rateLimitSchema } from './rate-limit.ts'
 
 const maxNames = 256
 
@@ -55,7 +56,9 @@ const configuration = {
   status: endpointStatus.nullable().optional(),
   headers: headersSchema.nullable().optional(),
   max_in_flight: z.int().min(1).max(1000).nullable().optional(),
-  rate_limit: onlyNull('Attempts in a time.'),
+  rate_limit: rateLimitSchema.nullable().optional().openapi({
+    description: 'At most so many attempts begin in so many seconds, over all dispatchers. null is no limit.',
+  }),
   timeout_ms: z.int().min(1000).max(30_000).nullable().optional(),
   retry_schedule: z
     .array(z.int().min(0).max(604_800))
@@ -88,6 +91,7 @@ export function toColumns(input: Configuration, vault: Vault) {
     ...(input.event_types === undefined ? {} : { eventTypes: input.event_types ?? [] }),
     ...(input.channels === undefined ? {} : { channels: input.channels ?? [] }),
     ...(input.max_in_flight === undefined ? {} : { maxInFlight: input.max_in_flight ?? defaultMaxInFlight }),
+    ...(input.rate_limit === undefined ? {} : { rateLimit: input.rate_limit ?? Prisma.DbNull }),
     ...(input.timeout_ms === undefined ? {} : { timeoutMs: input.timeout_ms ?? defaultTimeoutMs }),
     ...(input.retry_schedule === undefined ? {} : { retrySchedule: input.retry_schedule ?? Prisma.DbNull }),
     ...(input.metadata === undefined ? {} : { metadata: input.metadata ?? {} }),

@@ -4,6 +4,7 @@ import type { Prisma } from '@posthorn/core/prisma'
 import { idSchema, tenantIdSchema } from '../../http/ids.ts'
 import { timeSchema, writeTime } from '../../http/time.ts'
 import { maskedValue } from './headers.ts'
+import { rateLimitSchema, readRateLimit } from './rate-limit.ts'
 
 export const endpointStatus = z.enum(['enabled', 'paused', 'disabled'])
 
@@ -22,7 +23,7 @@ export const endpointSchema = z
     disabled_reason: z.string().nullable(),
     headers: z.record(z.string(), z.string()).openapi({ description: `Values are masked: "${maskedValue}".` }),
     max_in_flight: z.int(),
-    rate_limit: z.null(),
+    rate_limit: rateLimitSchema.nullable(),
     timeout_ms: z.int(),
     retry_schedule: z.array(z.int()).nullable(),
     ordering: z.literal('none'),
@@ -53,7 +54,7 @@ export function presentEndpoint(row: EndpointRow): z.infer<typeof endpointSchema
     disabled_reason: row.disabledReason,
     headers: Object.fromEntries(row.headerNames.map((name) => [name, maskedValue])),
     max_in_flight: row.maxInFlight,
-    rate_limit: null,
+    rate_limit: readRateLimit(row.rateLimit),
     timeout_ms: row.timeoutMs,
     retry_schedule: row.retrySchedule as number[] | null,
     ordering: 'none',

@@ -9,15 +9,21 @@ import { endpointPatchInput, toColumns } from './endpoint-input.ts'
 import { endpointParameters } from './endpoint-parameters.ts'
 import { findEndpoint } from './find-endpoint.ts'
 import { withLane } from './lane.ts'
-import { changeOfStatus } from './status-change.ts'
+import { publishOperational } from './operational-event.ts'
+import { changeOfRate, readRateLimit } from './rate-limit.ts'
+import { changeOfStatus, forgiven } from './status-change.ts'
 import { refuseTakenUid } from './uid-taken.ts'
 
 export const endpointUpdate = createRoute({
   method: 'patch',
   path: '/v1/tenants/{tenant}/endpoints/{endpoint}',
+  operationId: 'updateEndpoint',
   tags: ['Endpoints'],
   summary: 'Change an endpoint',
-  description: 'Replaces each named field whole; null sets its default. Once a pause is answered, no attempt begins.',
+  description:
+    'Replaces each named field whole; null sets its default. Once a pause is answered, no attempt begins. With another `url`, ' +
+    'what is owed goes there from the next attempt on, and the failures of the old one are forgotten: its streak, its breaker ' +
+    'and any wait that it had asked for. So they are when a disabled endpoint is enabled.',
   middleware: [jsonBody],
   request: { params: endpointParameters, body: jsonRequest(endpointPatchInput) },
   responses: { 200: json(endpointSchema, 'Changed'), ...problems },
@@ -35,7 +41,7 @@ export function registerEndpointUpdate(app: App, deps: RouteDeps & { doorbell: D
     const { id } = await findEndpoint(prisma, tenant, endpoint)
     const columns = toColumns(input, vault)
 
-    const row = await withLane(prisma, id, async (tx, current) => {
+    const { row, told } = await withLane(prisma, id, async (tx, current) => {
       const status = changeOfStatus(current.status, input.status)
       const version = current.version + 1
       const row = await tx.endpoint.update({
@@ -43,12 +49,17 @@ export function registerEndpointUpdate(app: App, deps: RouteDeps & { doorbell: D
         data: { ...columns, ...status.endpoint, version, updatedAt: new Date() },
       })
       const { maxInFlight, timeoutMs } = row
-      await tx.lane.update({ where: { endpointId: id }, data: { ...status.lane, version, maxInFlight, timeoutMs } })
-      return row
+      const rate =
+        input.rate_limit === undefined ? {} : changeOfRate(readRateLimit(current.rateLimit), input.rate_limit)
+      const streak = row.url === current.url ? {} : forgiven
+      const lane = { ...status.lane, ...rate, ...streak, version, maxInFlight, timeoutMs }
+      await tx.lane.update({ where: { endpointId: id }, data: lane })
+      const told = status.event === null ? [] : await publishOperational(tx, status.event, row, 'by_request')
+      return { row, told }
     }).catch(refuseTakenUid)
 
     // Resumed, or with more room: there may be work.
-    if (row.status === 'enabled') doorbell.ring([id])
+    doorbell.ring(row.status === 'enabled' ? [id, ...told] : told)
     return c.json(presentEndpoint(row), 200)
   })
 }
