@@ -21,6 +21,7 @@ test('the contract is OpenAPI 3.1, with every route and the schemas that validat
     ['/v1/tenants/{tenant}/endpoints/{endpoint}', ['delete', 'get', 'patch']],
     ['/v1/tenants/{tenant}/endpoints/{endpoint}/secret', ['get']],
     ['/v1/tenants/{tenant}/endpoints/{endpoint}/secret/rotate', ['post']],
+    ['/v1/tenants/{tenant}/endpoints/{endpoint}/stats', ['get']],
     ['/v1/event-types/{name}', ['delete', 'get', 'put']],
     ['/v1/api-keys', ['get', 'post']],
     ['/v1/api-keys/{key}', ['delete']],
@@ -58,6 +59,27 @@ test('every parameter of a path is declared, and every reference resolves', asyn
   for (const [, name] of JSON.stringify(body).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
     expect(body.components.schemas).toHaveProperty([name!])
   }
+})
+
+test('every operation has an id of its own, and none ever changes', async () => {
+  const { body } = await api.call<Document>('GET', '/openapi.json')
+  const ids = Object.values<Document>(body.paths).flatMap((operations) =>
+    Object.values<Document>(operations).map((operation) => operation.operationId),
+  )
+  for (const id of ids) expect(id).toMatch(/^[a-z]+([A-Z][a-z]*)*$/)
+  expect(new Set(ids).size).toBe(ids.length)
+  // Generated clients name their methods by these.
+  expect(ids).toEqual(
+    expect.arrayContaining([
+      ...['putTenant', 'getTenant', 'listTenants'],
+      ...['createEndpoint', 'listEndpoints', 'getEndpoint', 'updateEndpoint', 'deleteEndpoint'],
+      ...['getEndpointSecret', 'rotateEndpointSecret', 'testEndpoint', 'getEndpointStats'],
+      ...['publishEvent', 'publishEventBatch', 'listEvents', 'getEvent', 'getEventPayload', 'listEventDeliveries'],
+      ...['listDeliveries', 'getDelivery', 'listAttempts', 'redeliverDelivery', 'cancelDelivery'],
+      ...['putEventType', 'getEventType', 'deleteEventType', 'listEventTypes'],
+      ...['createApiKey', 'listApiKeys', 'revokeApiKey', 'getHealth', 'getReadiness', 'getOpenapi'],
+    ]),
+  )
 })
 
 test('the page loads nothing from elsewhere, and its policy forbids it', async () => {

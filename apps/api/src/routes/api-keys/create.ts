@@ -22,6 +22,7 @@ const apiKeyInput = z.strictObject({
 export const apiKeyCreate = createRoute({
   method: 'post',
   path: '/v1/api-keys',
+  operationId: 'createApiKey',
   tags: ['API keys'],
   summary: 'Make an API key',
   description: 'The answer shows the token, this once.',

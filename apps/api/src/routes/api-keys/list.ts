@@ -11,6 +11,7 @@ const cursor = createCursor('api_keys', uuidSchema)
 export const apiKeyList = createRoute({
   method: 'get',
   path: '/v1/api-keys',
+  operationId: 'listApiKeys',
   tags: ['API keys'],
   summary: 'List the API keys',
   description: 'Revoked ones too, with the time at which they were.',

@@ -7,6 +7,7 @@ import { noContent, problems } from '../../http/responses.ts'
 export const apiKeyRevoke = createRoute({
   method: 'delete',
   path: '/v1/api-keys/{key}',
+  operationId: 'revokeApiKey',
   tags: ['API keys'],
   summary: 'Revoke an API key',
   description: 'At once in the process that answers, within a second in all others. The key stays in the list.',

@@ -14,6 +14,7 @@ const cursor = createCursor<z.infer<typeof position>>('attempts', position)
 export const deliveryAttempts = createRoute({
   method: 'get',
   path: '/v1/tenants/{tenant}/events/{event}/deliveries/{endpoint}/attempts',
+  operationId: 'listAttempts',
   tags: ['Deliveries'],
   summary: "List a delivery's attempts",
   request: { params: deliveryParameters, query: pageQuery },

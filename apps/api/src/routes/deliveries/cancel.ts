@@ -9,6 +9,7 @@ import { deliveryParameters, readEndpointId } from './delivery-parameters.ts'
 export const deliveryCancel = createRoute({
   method: 'post',
   path: '/v1/tenants/{tenant}/events/{event}/deliveries/{endpoint}/cancel',
+  operationId: 'cancelDelivery',
   tags: ['Deliveries'],
   summary: 'Stop owing a delivery',
   description: 'While it is pending or scheduled. One that is canceled already stays so.',

@@ -13,6 +13,7 @@ const cursor = createDeliveryCursor('event_deliveries')
 export const eventDeliveries = createRoute({
   method: 'get',
   path: '/v1/tenants/{tenant}/events/{event}/deliveries',
+  operationId: 'listEventDeliveries',
   tags: ['Deliveries'],
   summary: "List an event's deliveries",
   request: { params: eventParameters, query: pageQuery },

@@ -9,6 +9,7 @@ import { deliveryParameters, readEndpointId } from './delivery-parameters.ts'
 export const deliveryGet = createRoute({
   method: 'get',
   path: '/v1/tenants/{tenant}/events/{event}/deliveries/{endpoint}',
+  operationId: 'getDelivery',
   tags: ['Deliveries'],
   summary: 'Read a delivery',
   request: { params: deliveryParameters },

@@ -19,6 +19,7 @@ const endpointId = z
 export const deliveryList = createRoute({
   method: 'get',
   path: '/v1/tenants/{tenant}/deliveries',
+  operationId: 'listDeliveries',
   tags: ['Deliveries'],
   summary: 'List deliveries',
   description: 'With a filter, a page may be short and yet not the last: go on while there is a `next_cursor`.',

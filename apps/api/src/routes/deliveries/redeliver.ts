@@ -10,6 +10,7 @@ import { deliveryParameters, readEndpointId } from './delivery-parameters.ts'
 export const deliveryRedeliver = createRoute({
   method: 'post',
   path: '/v1/tenants/{tenant}/events/{event}/deliveries/{endpoint}/redeliver',
+  operationId: 'redeliverDelivery',
   tags: ['Deliveries'],
   summary: 'Owe a delivery again, now',
   description:

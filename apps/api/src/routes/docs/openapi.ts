@@ -6,6 +6,7 @@ import { json } from '../../http/responses.ts'
 export const openapiJson = createRoute({
   method: 'get',
   path: '/openapi.json',
+  operationId: 'getOpenapi',
   tags: ['Docs'],
   summary: 'This document',
   security: [],

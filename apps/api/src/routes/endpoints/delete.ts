@@ -8,6 +8,7 @@ import { laneStatus, withLane } from './lane.ts'
 export const endpointDelete = createRoute({
   method: 'delete',
   path: '/v1/tenants/{tenant}/endpoints/{endpoint}',
+  operationId: 'deleteEndpoint',
   tags: ['Endpoints'],
   summary: 'Remove an endpoint',
   description: 'As disabling it: what is owed is canceled. Its history stays listed until retention.',

@@ -8,6 +8,7 @@ import { findEndpoint } from './find-endpoint.ts'
 export const endpointGet = createRoute({
   method: 'get',
   path: '/v1/tenants/{tenant}/endpoints/{endpoint}',
+  operationId: 'getEndpoint',
   tags: ['Endpoints'],
   summary: 'Read an endpoint',
   request: { params: endpointParameters },

@@ -11,6 +11,7 @@ const cursor = createCursor('endpoints', uuidSchema)
 export const endpointList = createRoute({
   method: 'get',
   path: '/v1/tenants/{tenant}/endpoints',
+  operationId: 'listEndpoints',
   tags: ['Endpoints'],
   summary: "List a tenant's endpoints",
   description: 'Empty for a tenant that is not there yet.',

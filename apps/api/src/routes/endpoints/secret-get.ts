@@ -8,6 +8,7 @@ import { presentSecrets, readSecrets, secretsSchema } from './secrets.ts'
 export const endpointSecretGet = createRoute({
   method: 'get',
   path: '/v1/tenants/{tenant}/endpoints/{endpoint}/secret',
+  operationId: 'getEndpointSecret',
   tags: ['Endpoints'],
   summary: "Read an endpoint's secrets",
   request: { params: endpointParameters },

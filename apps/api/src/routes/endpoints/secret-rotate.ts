@@ -26,6 +26,7 @@ const rotationInput = z.strictObject({
 export const endpointSecretRotate = createRoute({
   method: 'post',
   path: '/v1/tenants/{tenant}/endpoints/{endpoint}/secret/rotate',
+  operationId: 'rotateEndpointSecret',
   tags: ['Endpoints'],
   summary: "Rotate an endpoint's secret",
   description:

@@ -36,6 +36,7 @@ const testInput = z
 export const endpointTest = createRoute({
   method: 'post',
   path: '/v1/tenants/{tenant}/endpoints/{endpoint}/test',
+  operationId: 'testEndpoint',
   tags: ['Endpoints'],
   summary: 'Send a test event to one endpoint',
   description:

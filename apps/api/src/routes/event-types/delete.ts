@@ -7,6 +7,7 @@ import { noContent, problems } from '../../http/responses.ts'
 export const eventTypeDelete = createRoute({
   method: 'delete',
   path: '/v1/event-types/{name}',
+  operationId: 'deleteEventType',
   tags: ['Event types'],
   summary: 'Take an event type out of the catalogue',
   description: 'Events of the type, and endpoints that ask for it, stay as they are.',

@@ -8,6 +8,7 @@ import { eventTypeObject, presentEventType } from './event-type.ts'
 export const eventTypeGet = createRoute({
   method: 'get',
   path: '/v1/event-types/{name}',
+  operationId: 'getEventType',
   tags: ['Event types'],
   summary: 'Read an event type',
   request: { params: z.object({ name: eventTypeParameter }) },

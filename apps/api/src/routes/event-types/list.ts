@@ -10,6 +10,7 @@ const cursor = createCursor('event_types', creationPosition)
 export const eventTypeList = createRoute({
   method: 'get',
   path: '/v1/event-types',
+  operationId: 'listEventTypes',
   tags: ['Event types'],
   summary: 'List the event types',
   request: { query: pageQuery },

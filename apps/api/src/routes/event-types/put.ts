@@ -15,6 +15,7 @@ const eventTypeInput = z.strictObject({
 export const eventTypePut = createRoute({
   method: 'put',
   path: '/v1/event-types/{name}',
+  operationId: 'putEventType',
   tags: ['Event types'],
   summary: 'Create or update an event type',
   description: 'Replaces it whole: what is left out has its default again.',

@@ -9,6 +9,7 @@ import { eventParameters } from './event-parameters.ts'
 export const eventGet = createRoute({
   method: 'get',
   path: '/v1/tenants/{tenant}/events/{event}',
+  operationId: 'getEvent',
   tags: ['Events'],
   summary: 'Read an event with its payload',
   request: { params: eventParameters },

@@ -11,6 +11,7 @@ const cursor = createCursor('events', uuidSchema)
 export const eventList = createRoute({
   method: 'get',
   path: '/v1/tenants/{tenant}/events',
+  operationId: 'listEvents',
   tags: ['Events'],
   summary: 'List events',
   description: 'With `type`, a page may be short and yet not the last: go on while there is a `next_cursor`.',

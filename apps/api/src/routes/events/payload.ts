@@ -8,6 +8,7 @@ import { eventParameters } from './event-parameters.ts'
 export const eventPayload = createRoute({
   method: 'get',
   path: '/v1/tenants/{tenant}/events/{event}/payload',
+  operationId: 'getEventPayload',
   tags: ['Events'],
   summary: "Read an event's payload alone",
   description: 'The very bytes that were published, and that every attempt sends.',

@@ -19,6 +19,7 @@ import {
 export const eventPublishBatch = createRoute({
   method: 'post',
   path: '/v1/tenants/{tenant}/events/batch',
+  operationId: 'publishEventBatch',
   tags: ['Events'],
   summary: 'Publish many events, all or none',
   description: `Up to ${maxBatchEvents} events and 16 MiB. The idempotency key covers the whole request.`,

@@ -27,6 +27,7 @@ const params = z.object({ tenant: newTenantParameter })
 export const eventPublish = createRoute({
   method: 'post',
   path: '/v1/tenants/{tenant}/events',
+  operationId: 'publishEvent',
   tags: ['Events'],
   summary: 'Publish an event',
   description: 'Answered once it is committed. What is attempted is the very text of `payload`.',

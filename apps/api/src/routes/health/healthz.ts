@@ -5,6 +5,7 @@ import { json } from '../../http/responses.ts'
 export const healthz = createRoute({
   method: 'get',
   path: '/healthz',
+  operationId: 'getHealth',
   tags: ['Health'],
   summary: 'Is the process alive?',
   security: [],

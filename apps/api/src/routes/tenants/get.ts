@@ -10,6 +10,7 @@ import { presentTenant, tenantSchema } from './tenant.ts'
 export const tenantGet = createRoute({
   method: 'get',
   path: '/v1/tenants/{tenant}',
+  operationId: 'getTenant',
   tags: ['Tenants'],
   summary: 'Read a tenant',
   request: { params: z.object({ tenant: tenantParameter }) },

@@ -10,6 +10,7 @@ const cursor = createCursor('tenants', creationPosition)
 export const tenantList = createRoute({
   method: 'get',
   path: '/v1/tenants',
+  operationId: 'listTenants',
   tags: ['Tenants'],
   summary: 'List the tenants',
   request: { query: pageQuery },

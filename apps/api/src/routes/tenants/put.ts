@@ -14,6 +14,7 @@ const tenantInput = z.strictObject({
 export const tenantPut = createRoute({
   method: 'put',
   path: '/v1/tenants/{tenant}',
+  operationId: 'putTenant',
   tags: ['Tenants'],
   summary: 'Create or update a tenant',
   description: 'Replaces it whole: what is left out has its default again.',
