@@ -41,7 +41,11 @@ const ids = new Map<string, string>()
 
 let cluster: Cluster
 let receiver: Receiver
-let endpoint: TestEndpoint
+/** Each takes a third of the events: their first failures together would trip the breaker of one. */
+let endpoints: TestEndpoint[]
+
+const turnOf = (name: string): number => names.indexOf(name) % 3
+const endpointOf = (name: string): TestEndpoint => endpoints[turnOf(name)]!
 
 beforeAll(async () => {
   const seen = new Set<string>()
@@ -54,19 +58,26 @@ beforeAll(async () => {
     },
   })
   cluster = await startCluster()
-  endpoint = await cluster.makeEndpoint(tenant, {
-    url: `${receiver.url}/hook?a=%20b`,
-    retry_schedule: [2],
-    headers: { 'X-Own': 'Its Value' },
-  })
-  for (const name of names) ids.set(name, await cluster.publish(tenant, 'bytes.kept', payloads[name]!))
+  endpoints = await Promise.all(
+    ['a', 'b', 'c'].map((part) =>
+      cluster.makeEndpoint(tenant, {
+        url: `${receiver.url}/hook?a=%20b`,
+        event_types: [`bytes.${part}`],
+        retry_schedule: [2],
+        headers: { 'X-Own': 'Its Value' },
+      }),
+    ),
+  )
+  for (const name of names)
+    ids.set(name, await cluster.publish(tenant, `bytes.${'abc'[turnOf(name)]}`, payloads[name]!))
   await receiver.waitFor(names.length * 2, 20_000)
   await cluster.drained(5_000)
   // In another second, so that the time signed must be another one.
   const latest = Math.max(...receiver.requests.map(timestampOf))
   await eventually(() => Date.now() / 1000 > latest + 1, 2_000)
-  for (const id of ids.values()) {
-    const answer = await cluster.call('POST', `/tenants/${tenant}/events/${id}/deliveries/${endpoint.id}/redeliver`)
+  for (const [name, id] of ids) {
+    const path = `/tenants/${tenant}/events/${id}/deliveries/${endpointOf(name).id}/redeliver`
+    const answer = await cluster.call('POST', path)
     expect(answer.status).toBe(202)
   }
   await receiver.waitFor(names.length * 3, 20_000)
@@ -86,7 +97,7 @@ describe('attempt, retry and redelivery', () => {
     for (const request of requests) {
       expect(request.bodySha256).toBe(createHash('sha256').update(payload).digest('hex'))
       expect(request.headers['content-length']).toBe(String(payload.length))
-      verifyWebhook(endpoint.secret, request)
+      verifyWebhook(endpointOf(name).secret, request)
     }
     const id = ids.get(name)
     const read = await cluster.call('GET', `/tenants/${tenant}/events/${id}/payload`)
@@ -113,7 +124,7 @@ describe('attempt, retry and redelivery', () => {
 
   test('have the same header names, in the same case, as has a test event', async () => {
     const before = receiver.requests.length
-    const answer = await cluster.call('POST', `/tenants/${tenant}/endpoints/${endpoint.id}/test`, { json: {} })
+    const answer = await cluster.call('POST', `/tenants/${tenant}/endpoints/${endpoints[0]!.id}/test`, { json: {} })
     expect(answer.status).toBe(200)
     expect(receiver.requests).toHaveLength(before + 1)
     const wanted = [
@@ -141,7 +152,7 @@ describe('attempt, retry and redelivery', () => {
 
   test('are logged with what was sent', async () => {
     const name = 'key order'
-    const attempts = await cluster.attempts(tenant, ids.get(name)!, endpoint.id)
+    const attempts = await cluster.attempts(tenant, ids.get(name)!, endpointOf(name).id)
     expect(attempts.map((each) => [each.number, each.outcome, each.state])).toEqual([
       [1, 'failed', 'scheduled'],
       [2, 'succeeded', 'succeeded'],
@@ -172,7 +183,7 @@ test('two events of one batch have ids of their own, and one event has the same 
 test('what is refused is not delivered', async () => {
   const before = receiver.requests.length
   const post = (payload: string | Buffer): ReturnType<Cluster['call']> => {
-    const raw = Buffer.concat([Buffer.from('{"type":"x","payload":'), Buffer.from(payload), Buffer.from('}')])
+    const raw = Buffer.concat([Buffer.from('{"type":"bytes.a","payload":'), Buffer.from(payload), Buffer.from('}')])
     return cluster.call('POST', `/tenants/${tenant}/events`, { raw })
   }
   expect((await post(sized(limit + 1))).status).toBe(413)
@@ -181,7 +192,7 @@ test('what is refused is not delivered', async () => {
   const marked = Buffer.from('\ufeff{"type":"x","payload":{}}')
   expect((await cluster.call('POST', `/tenants/${tenant}/events`, { raw: marked })).status).toBe(400)
   // A later one arrives, and nothing before it.
-  const id = await cluster.publish(tenant, 'x', '"after"')
+  const id = await cluster.publish(tenant, 'bytes.a', '"after"')
   await receiver.waitFor((request) => webhookId(request) === id, 10_000)
   expect(receiver.requests).toHaveLength(before + 1)
 })

@@ -18,7 +18,7 @@ export type Bench = {
   /** A registered dispatcher, whose heartbeat is that of its registration. */
   dispatcherId: number
   /** Another pool on the same database, closed with the bench. */
-  poolOf(max: number): Pool
+  poolOf(max: number, statementTimeoutMs?: number): Pool
   close(): Promise<void>
 }
 
@@ -26,8 +26,14 @@ export type Bench = {
 export async function openBench(max = 10): Promise<Bench> {
   const database = await createTestDatabase()
   const pools: Pool[] = []
-  const poolOf = (most: number): Pool => {
-    const made = createPool({ connectionString: database.url, max: most, applicationName: 'test', onError: () => {} })
+  const poolOf = (most: number, statementTimeoutMs = 30_000): Pool => {
+    const made = createPool({
+      connectionString: database.url,
+      max: most,
+      applicationName: 'test',
+      statementTimeoutMs,
+      onError: () => {},
+    })
     pools.push(made)
     return made
   }
@@ -134,6 +140,10 @@ export function settlementOf(lease: Lease, rest: Partial<Settlement> = {}): Sett
     responseHeaders: null,
     responseBody: null,
     truncated: false,
+    // Lanes hear nothing of these attempts, unless a test says so.
+    health: 'unknown',
+    watched: false,
+    probe: false,
     laneWaitMs: 0,
     gone: false,
     ...rest,

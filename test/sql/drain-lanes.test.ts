@@ -1,7 +1,6 @@
 import { createLog } from '@posthorn/core'
 import {
   cancelAtClosedLane,
-  cancelScheduledAtClosedLanes,
   finishLaneDrain,
   markLanesDraining,
   noLane,
@@ -121,42 +120,37 @@ test('the flag does not fall while a settle that began before the closing may br
   const lane = await addLane(bench.pool)
   await owe(bench.pool, lane)
   const [lease] = await leasesOf(bench, [lane])
-  await close(lane)
-  // A round of the drain, step by step: it read the lane, and has walked the scheduled rows.
-  const [read] = await readDrainingLanes(bench.pool, 10)
-  await cancelScheduledAtClosedLanes(bench.pool, '-infinity', 1_000)
-  // The settle saw the lane as open when it began, and ends now.
-  await bench.pool.query(
+  // A settle that saw the lane as open when it began, and is not committed yet.
+  const settling = await bench.pool.connect()
+  onTestFinished(() => settling.release())
+  await settling.query('begin')
+  await settling.query(
     `update posthorn.delivery set state = 2, ticket = nextval('posthorn.ticket'), due_at = now() + interval '1 day'
      where event_id = $1`,
     [lease!.eventId],
   )
-  await cancelAtClosedLane(bench.pool, read!, 100)
-  expect(await finishLaneDrain(bench.pool, read!)).toBe(false)
+  await close(lane)
+  await cancelAtClosedLane(bench.pool, lane, 100)
+  expect(await finishLaneDrain(bench.pool, lane)).toBe(false)
+  await settling.query('commit')
+  expect(await finishLaneDrain(bench.pool, lane)).toBe(false)
   draining()
   await eventually(async () => !(await isDraining(lane)), 5_000)
   expect(await owedAt(bench.pool, [lane])).toEqual([])
+  expect((await loggedAt(bench.pool, [lane])).map((row) => row.reason)).toEqual(['endpoint_disabled'])
 })
 
-test('the walk over scheduled rows passes those of open lanes, also where more than a step of them are due at once', async () => {
+test('scheduled rows of other lanes are neither canceled nor looked at', async () => {
   const open = await addLane(bench.pool)
   const closed = await addLane(bench.pool)
-  const due = new Date(Date.now() + 3_600_000)
-  const later = new Date(Date.now() + 7_200_000)
   await owe(bench.pool, open, 60)
-  await bench.pool.query('update posthorn.delivery set state = 2, due_at = $1', [due])
-  await owe(bench.pool, closed, 3)
-  await bench.pool.query('update posthorn.delivery set state = 2, due_at = $2 where endpoint_id = $1', [closed, later])
+  await owe(bench.pool, closed, 30)
+  await bench.pool.query(`update posthorn.delivery set state = 2, due_at = now() + interval '1 hour'`)
   await close(closed)
-  let from: string | null = '-infinity'
-  let canceled = 0
-  for (let step = 0; step < 10 && from !== null; step++) {
-    const walk: { canceled: number; next: string | null } = await cancelScheduledAtClosedLanes(bench.pool, from, 20)
-    canceled += walk.canceled
-    from = walk.next
-  }
-  expect(from).toBeNull()
-  expect(canceled).toBe(3)
+  expect(await cancelAtClosedLane(bench.pool, closed, 20)).toBe(20)
+  expect(await finishLaneDrain(bench.pool, closed)).toBe(false)
+  expect(await cancelAtClosedLane(bench.pool, closed, 20)).toBe(10)
+  expect(await finishLaneDrain(bench.pool, closed)).toBe(true)
   expect((await owedAt(bench.pool, [open])).length).toBe(60)
   await bench.pool.query('delete from posthorn.delivery')
 })

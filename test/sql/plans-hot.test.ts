@@ -1,5 +1,9 @@
 import {
+  beforeAllLanes,
+  cancelAtClosedLane,
   claimDeliveries,
+  expireWaiting,
+  finishLaneDrain,
   giveBackDeliveries,
   noLane,
   promoteDeliveries,
@@ -159,7 +163,7 @@ describe.each([
 
   test('reclaim and the lowest lease', async () => {
     const options = { silentMs: 3_600_000, graceMs: 15_000, defaultSteps: 9, limit: 50, startGraceMs: 0 }
-    expect((await reclaimDeliveries(capture.pool, { ...options, low: 0n })).length).toBe(50)
+    expect((await reclaimDeliveries(capture.pool, { ...options, low: 0n })).taken).toHaveLength(50)
     expect(indexesOf(await plansOf(/with lost/))).toEqual(['delivery_leased', 'delivery_pkey'])
     await readLowestLeased(capture.pool, 0n)
     expect(indexesOf(await plansOf(/min\(d\.ticket\)/))).toEqual(['delivery_leased'])
@@ -174,9 +178,61 @@ describe.each([
     expect(read[0]!['Actual Loops']).toBe(400)
   })
 
-  test('the lanes that drain', async () => {
+  test('the lanes that drain, and what is scheduled at one', async () => {
     await readDrainingLanes(capture.pool, 10)
     const nodes = await plansOf(/l\.draining/)
     expect(nodes.map((node) => node['Index Name'])).toContain('lane_draining')
+    const lane = lanes[150]!
+    await bench.pool.query('update posthorn.lane set status = 2, draining = true where endpoint_id = $1', [lane])
+    expect(await cancelAtClosedLane(capture.pool, lane, 10)).toBe(10)
+    const canceled = indexesOf(await plansOf(/insert into posthorn\.attempt/))
+    expect(canceled).toEqual(expect.arrayContaining(['delivery_pkey', 'delivery_ready', 'delivery_scheduled_lane']))
+    // By due_at all that is scheduled would be walked.
+    expect(canceled).not.toContain('delivery_scheduled')
+    await finishLaneDrain(capture.pool, lane)
+    // Whichever finds a row first keeps the others from being looked at.
+    const finished = indexesOf(await plansOf(/set draining = false/))
+    expect(finished).not.toContain('delivery_pkey')
+    expect(finished).not.toContain('delivery_scheduled')
+    await bench.pool.query('update posthorn.lane set status = 0, draining = false where endpoint_id = $1', [lane])
+  })
+
+  test('what has waited too long', async () => {
+    await bench.pool.query('update posthorn.lane set status = 1 where endpoint_id = any($1)', [lanes.slice(160, 170)])
+    const options = { maxAgeMs: 86_400_000, lanes: 1_000, rows: 500 }
+    const { next } = await expireWaiting(capture.pool, { ...options, from: beforeAllLanes })
+    expect(next).not.toBeNull()
+    await expireWaiting(capture.pool, { ...options, from: next! })
+    const nodes = await plansOf(/with lane as materialized/)
+    for (const name of indexesOf(nodes)) expect(['delivery_pkey', 'delivery_ready']).toContain(name)
+    await bench.pool.query('update posthorn.lane set status = 0 where endpoint_id = any($1)', [lanes.slice(160, 170)])
+  })
+
+  test('a settle that lanes hear of reads each of them by its key', async () => {
+    const claims = await claimDeliveries(capture.pool, {
+      lanes: lanes.slice(90, 140).map((endpointId) => ({ endpointId, readyFrom: 0n, leasedFrom: 0n })),
+      limit: 100,
+      perLane: 100,
+      graceMs: 15_000,
+      dispatcherId: bench.dispatcherId,
+    })
+    const leases = claims.flatMap((claim) => claim.leases)
+    expect(leases).toHaveLength(100)
+    await capture.take()
+    await settle(
+      capture.pool,
+      leases.map((lease) => settlementOf(lease, { ...failed, reason: 'exhausted', health: 'bad' })),
+    )
+    const nodes = await plansOf(/insert into posthorn\.attempt/)
+    expect(indexesOf(nodes)).toEqual(['delivery_pkey'])
+    const read = nodes.filter((node) => node['Relation Name'] === 'lane' && /Scan/.test(node['Node Type']))
+    expect(read.length).toBeGreaterThan(0)
+    for (const node of read.filter((each) => each['Actual Loops'] !== 0)) {
+      expect(node['Index Name']).toBe('lane_pkey')
+      expect(node['Actual Rows']).toBeLessThanOrEqual(1)
+    }
+    await bench.pool.query(
+      'update posthorn.lane set failures_in_a_row = 0, window_started_at = null, failing_since = null',
+    )
   })
 })

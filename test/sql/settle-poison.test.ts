@@ -39,6 +39,7 @@ function createTestSettler(pool = bench.pool) {
     pool,
     log: createLog('debug', stream),
     gatherMs: 1,
+    disableAfterMs: 432_000_000,
     onSettled: (items) => settled.push(...items),
   })
   return { settler, lines, settled }

@@ -68,8 +68,7 @@ test('a sweep that failed is made again from the mark that it had: nothing commi
   const marks = await safeMarkAbove(1n)
   const offers: string[] = []
   const book = { offer: (id: string, found: string) => offers.push(`${found} ${id}`) } as unknown as LaneBook
-  const pool = bench.poolOf(1)
-  pool.options.statement_timeout = 250
+  const pool = bench.poolOf(1, 250)
   await owe(bench.pool, lane)
   const sweep = startSweep({
     pool,

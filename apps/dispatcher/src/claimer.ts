@@ -6,8 +6,10 @@ import {
   giveBackUnheldDeliveries,
   type Lease,
   readEventsToSend,
+  type Settlement,
 } from '@posthorn/core/sql'
 import pRetry from 'p-retry'
+import type { Bulkhead } from './bulkhead.ts'
 import { createClaimMode } from './claim-mode.ts'
 import type { createEndpointCache } from './endpoint-cache.ts'
 import { attempt, expire, type FlightDeps } from './flight.ts'
@@ -17,6 +19,7 @@ import type { Marks } from './marks.ts'
 import type { Settler } from './settler.ts'
 import type { Bell } from './signal.ts'
 import type { Timing } from './timing.ts'
+import type { WatchList } from './watch-list.ts'
 
 export type ClaimerDeps = {
   pool: Pool
@@ -27,6 +30,8 @@ export type ClaimerDeps = {
   endpoints: ReturnType<typeof createEndpointCache>
   settler: Settler
   flight: FlightDeps
+  bulkhead: Bulkhead
+  watchList: WatchList
   timing: Timing
   /** Attempts in flight at most. */
   concurrency: number
@@ -51,7 +56,7 @@ const lanesPerClaim = 64
 const rowsPerClaim = 200
 
 export function startClaimer(deps: ClaimerDeps): Claimer {
-  const { pool, book, bell, marks, heart, settler, timing, concurrency, log } = deps
+  const { pool, book, bell, marks, heart, settler, bulkhead, watchList, timing, concurrency, log } = deps
   const mode = createClaimMode()
   const pausedBelow = Math.max(1, Math.min(32, concurrency >> 3))
   let inFlight = 0
@@ -102,7 +107,13 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
 
   async function claim(limit: number): Promise<void> {
     const way = mode.next()
-    const aims = book.next(lanesPerClaim, way)
+    const tried = book.next(lanesPerClaim, way)
+    const aims = bulkhead.allot(tried, limit)
+    if (aims.length < tried.length) {
+      const open = new Set(aims.map((aim) => aim.endpointId))
+      for (const aim of tried) if (!open.has(aim.endpointId)) book.defer(aim.endpointId)
+    }
+    if (aims.length === 0) return
     // Before the claim's snapshot: what is safe now holds for what it sees.
     const mark = marks.safe()
     const newest = marks.newest()
@@ -118,11 +129,17 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
       })
       mode.record(way, performance.now() - startedAt, aims.length)
       const leases = claims.flatMap((lane) => lane.leases)
-      for (const lease of leases) held.add(lease.ticket)
+      for (const lease of leases) {
+        held.add(lease.ticket)
+        bulkhead.take(lease.endpointId, lease.ticket)
+      }
       const limited = leases.length >= limit
       const answered = new Set<string>()
       for (const lane of claims) {
         answered.add(lane.endpointId)
+        watchList.read(lane.endpointId, lane.watched)
+        // A limited lane that has no token is not polled.
+        if (lane.nextMs > 0) book.hold(lane.endpointId, lane.nextMs)
         book.report({ ...lane, taken: lane.leases.length }, mark, newest, limited)
       }
       for (const aim of aims) if (!answered.has(aim.endpointId)) book.miss(aim.endpointId)
@@ -161,13 +178,9 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
           if (event === undefined) log.error({ event_id: lease.eventId }, 'the payload of an owed event is gone')
           unsent.push(lease)
         } else if (lease.ageMs > deps.flight.maxAgeMs) {
-          settler.add(expire(lease))
-          landed(1)
+          finish(expire(lease))
         } else {
-          void attempt({ lease, event, profile, claimedAt }, signal, deps.flight).then((settlement) => {
-            settler.add(settlement)
-            landed(1)
-          })
+          void attempt({ lease, event, profile, claimedAt }, signal, deps.flight).then(finish)
         }
       }
       if (unsent.length > 0) {
@@ -184,6 +197,14 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
     }
   }
 
+  function finish(settlement: Settlement): void {
+    const { endpointId, health } = settlement
+    bulkhead.land(endpointId, settlement.ticket, health)
+    if (health === 'bad') watchList.failed(endpointId)
+    settler.add({ ...settlement, watched: settlement.watched || watchList.has(endpointId) })
+    landed(1)
+  }
+
   /** Never rejects: leases that cannot be given back end by themselves. */
   async function giveBack(leases: readonly Lease[]): Promise<void> {
     try {
@@ -198,7 +219,10 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
     } catch (error) {
       log.warn({ err: error, leases: leases.length }, 'leases could not be given back; they end by themselves')
     }
-    for (const lease of leases) held.delete(lease.ticket)
+    for (const lease of leases) {
+      held.delete(lease.ticket)
+      bulkhead.land(lease.endpointId, lease.ticket, 'unknown')
+    }
   }
 
   const running = run()

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module'
 import { type Config, createVault, type Log } from '@posthorn/core'
 import { createPool } from '@posthorn/core/db'
-import type { Settlement } from '@posthorn/core/sql'
+import type { Settlement, SettleResult } from '@posthorn/core/sql'
+import { createBulkhead } from './bulkhead.ts'
 import { startClaimer } from './claimer.ts'
 import { startDoorbell } from './doorbell.ts'
 import { createEndpointCache } from './endpoint-cache.ts'
@@ -13,10 +14,12 @@ import { createSettler } from './settler.ts'
 import { createBell } from './signal.ts'
 import { defaultTiming, type Timing } from './timing.ts'
 import { startDrain } from './upkeep/drain.ts'
+import { startExpire } from './upkeep/expire.ts'
 import { startKeys, startPartitions, startVacuum } from './upkeep/housekeeping.ts'
 import { startPromote } from './upkeep/promote.ts'
 import { startReclaim } from './upkeep/reclaim.ts'
 import { startSweep } from './upkeep/sweep.ts'
+import { createWatchList } from './watch-list.ts'
 
 export type Dispatcher = {
   /** Attempts in flight and settlements not yet written. */
@@ -33,6 +36,7 @@ export type DispatcherOptions = {
     Config,
     | 'allowedTargets'
     | 'concurrency'
+    | 'disableAfterMs'
     | 'encryptionKey'
     | 'listenUrl'
     | 'maxAgeMs'
@@ -86,20 +90,27 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
     throw error
   })
 
-  function onSettled(items: readonly Settlement[]): void {
+  function onSettled(items: readonly Settlement[], result: SettleResult): void {
     claimer.settled(items)
     let dueMs = Number.POSITIVE_INFINITY
     for (const item of items) {
       if (item.state === 0) book.offer(item.endpointId, 'doorbell')
       else book.offer(item.endpointId, 'own')
-      if (item.laneWaitMs > 0) book.hold(item.endpointId, item.laneWaitMs + 10)
       if (item.state === 2) dueMs = Math.min(dueMs, item.waitMs)
     }
+    for (const lane of result.blocked) book.block(lane.endpointId, lane.ms + 10)
+    for (const id of result.rung) book.offer(id, 'doorbell')
     if (dueMs < timing.promoteMs) setTimeout(promote.hurry, dueMs)
     bell.ring()
   }
 
-  const settler = createSettler({ pool, log, gatherMs: settleGatherMs, onSettled })
+  const settler = createSettler({
+    pool,
+    log,
+    gatherMs: settleGatherMs,
+    disableAfterMs: config.disableAfterMs,
+    onSettled,
+  })
   const claimer = startClaimer({
     pool,
     book,
@@ -116,6 +127,8 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
       random: Math.random,
       log,
     },
+    bulkhead: createBulkhead({ concurrency: config.concurrency, now: () => performance.now() }),
+    watchList: createWatchList(),
     timing,
     concurrency: config.concurrency,
     log,
@@ -130,6 +143,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
     promote,
     startReclaim({ ...upkeep, defaultSteps: config.retryScheduleSeconds.length }),
     startDrain(upkeep),
+    startExpire({ ...upkeep, maxAgeMs: config.maxAgeMs }),
     startPartitions({ ...upkeep, url: databaseUrl, retentionMs: config.retentionMs }),
     startVacuum({ ...upkeep, url: databaseUrl }),
     startKeys(upkeep),

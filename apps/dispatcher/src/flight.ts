@@ -27,11 +27,12 @@ const nothingSent = {
   gone: false,
   waitMs: 0,
   fresh: false,
+  health: 'unknown',
 } as const
 
 function leaseOf(
   lease: Lease,
-): Pick<Settlement, 'eventId' | 'endpointId' | 'ticket' | 'attemptId' | 'number' | 'step'> {
+): Pick<Settlement, 'eventId' | 'endpointId' | 'ticket' | 'attemptId' | 'number' | 'step' | 'watched' | 'probe'> {
   return {
     eventId: lease.eventId,
     endpointId: lease.endpointId,
@@ -39,6 +40,8 @@ function leaseOf(
     attemptId: uuidV7(),
     number: lease.number,
     step: lease.step,
+    watched: lease.watched,
+    probe: lease.probe,
   }
 }
 

@@ -10,7 +10,7 @@
  * A claim from `fast` never moves `safe`. What the sweep sees at a lane may lie below `fast`, so the lane is not idle again
  * before a claim has looked from `safe`; what the sweep from the first ticket sees, before one has looked from there.
  */
-export type LaneAim = { endpointId: string; readyFrom: bigint; leasedFrom: bigint }
+export type LaneAim = { endpointId: string; readyFrom: bigint; leasedFrom: bigint; most?: number }
 
 export type LaneReport = {
   endpointId: string
@@ -26,6 +26,10 @@ export type LaneBook = {
   offer(endpointId: string, found: 'doorbell' | 'sweep' | 'sweep-all' | 'own'): void
   /** The lane is left alone for `ms`, then tried, whoever offers it meanwhile. */
   hold(endpointId: string, ms: number): void
+  /** The database blocks the lane for `ms`. As `hold`, but that a sweep which sees it open again ends it. */
+  block(endpointId: string, ms: number): void
+  /** A lane handed out by `next` is not tried after all, for it has as many in flight here as it may: as if at its cap. */
+  defer(endpointId: string): void
   /** Up to `count` lanes to try now, those first that the last claim's limit cut off. Each must be reported, missed or restored. */
   next(count: number, mode: 'safe' | 'fast'): LaneAim[]
   /**
@@ -58,9 +62,10 @@ type Lane = {
   again: boolean
   /** How many times in a row it could not be claimed from: locked, closed or blocked. */
   misses: number
-  /** How many times in a row it was at its cap. */
+  /** How many times in a row it was at its cap, or its share of our slots. */
   full: number
   heldUntil: number
+  blockedUntil: number
   timer: NodeJS.Timeout | undefined
 }
 
@@ -97,6 +102,7 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
         misses: 0,
         full: 0,
         heldUntil: 0,
+        blockedUntil: 0,
         timer: undefined,
       }
       lanes.set(id, lane)
@@ -138,6 +144,12 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
     if (seen !== 'nothing') lane.fast = lane.safe
   }
 
+  /** Our own settles offer it again at once; those of other dispatchers do not. */
+  function atCap(lane: Lane): void {
+    lane.full++
+    rest(lane, Math.round((16 << Math.min(lane.full, 6)) * (0.5 + random())))
+  }
+
   function makeIdle(lane: Lane): void {
     lane.state = 'idle'
     // Last in the map, so that forgetting begins with those idle longest.
@@ -149,6 +161,11 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
     offer(endpointId, found) {
       if (stopped) return
       const lane = laneOf(endpointId)
+      if (lane.blockedUntil > 0 && (found === 'sweep' || found === 'sweep-all')) {
+        const blockedMs = lane.blockedUntil - now()
+        lane.blockedUntil = 0
+        if (blockedMs > 0 && lane.state === 'resting' && lane.heldUntil <= now()) enqueue(lane)
+      }
       const seen = found === 'sweep' ? 'above-safe' : found === 'sweep-all' ? 'anywhere' : 'nothing'
       if (lane.state === 'idle') lower(lane, seen)
       else see(lane, seen)
@@ -170,6 +187,19 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
       if (lane.state === 'idle') rest(lane, ms)
       else lane.again = true
     },
+    block(endpointId, ms) {
+      if (stopped) return
+      const lane = laneOf(endpointId)
+      lane.blockedUntil = Math.max(lane.blockedUntil, now() + ms)
+      if (lane.state === 'idle') rest(lane, ms)
+      else lane.again = true
+    },
+    defer(endpointId) {
+      if (stopped) return
+      const lane = laneOf(endpointId)
+      see(lane, lane.seenBefore)
+      atCap(lane)
+    },
     next(count, mode) {
       const aims: LaneAim[] = []
       while (aims.length < count) {
@@ -178,7 +208,7 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
           head = queue.length
           break
         }
-        const heldMs = lane.heldUntil - now()
+        const heldMs = Math.max(lane.heldUntil, lane.blockedUntil) - now()
         if (heldMs > 0) {
           rest(lane, heldMs)
           continue
@@ -214,10 +244,9 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
       if (report.nextReady > lane.fast) lane.fast = report.nextReady
       if (lane.safe > lane.fast) lane.fast = lane.safe
       lane.leasedFrom = report.lowestLeased ?? (newest > lane.leasedFrom ? newest : lane.leasedFrom)
-      lane.full = report.room <= 0 ? lane.full + 1 : 0
-      if (lane.full > 0 && !lane.again) {
-        // At its cap: our own settles offer it again at once; those of other dispatchers do not.
-        rest(lane, Math.round((16 << Math.min(lane.full, 6)) * (0.5 + random())))
+      if (report.room > 0) lane.full = 0
+      if (report.room <= 0 && !lane.again) {
+        atCap(lane)
       } else if (!drained) {
         enqueue(lane, short ? passedOver : queue)
       } else if (lane.again) {

@@ -1,6 +1,6 @@
 import type { Log } from '@posthorn/core'
 import { isDatabaseUnavailable, type Pool } from '@posthorn/core/db'
-import { type Settlement, settleDeliveries } from '@posthorn/core/sql'
+import { type Settlement, type SettleResult, settleDeliveries } from '@posthorn/core/sql'
 import pRetry from 'p-retry'
 
 /**
@@ -20,15 +20,18 @@ export type Settler = {
 const maxBatch = 400
 const maxBatchBytes = 2_000_000
 const maxFlights = 2
+const nothing: SettleResult = { superseded: [], blocked: [], rung: [] }
 
 export function createSettler(deps: {
   pool: Pool
   log: Log
   /** Milliseconds that settlements wait for company. */
   gatherMs: number
-  onSettled: (items: readonly Settlement[]) => void
+  /** See SettleOptions. */
+  disableAfterMs: number
+  onSettled: (items: readonly Settlement[], result: SettleResult) => void
 }): Settler {
-  const { pool, log, gatherMs } = deps
+  const { pool, log, gatherMs, disableAfterMs } = deps
   let waiting: Settlement[] = []
   let unwritten = 0
   let flights = 0
@@ -49,10 +52,10 @@ export function createSettler(deps: {
     while (flights < maxFlights && waiting.length > 0) {
       const batch = takeBatch()
       flights++
-      void write(batch).then(() => {
+      void write(batch).then((result) => {
         flights--
         unwritten -= batch.length
-        deps.onSettled(batch)
+        deps.onSettled(batch, result)
         if (waiting.length > 0) depart()
         if (unwritten === 0) for (const resolve of onEmpty.splice(0)) resolve()
       })
@@ -72,37 +75,47 @@ export function createSettler(deps: {
   }
 
   /** Never rejects: a batch that the database refuses is split, and a settlement that it refuses is written bare. */
-  async function write(batch: readonly Settlement[]): Promise<void> {
+  async function write(batch: readonly Settlement[]): Promise<SettleResult> {
     try {
-      const { superseded } = await retried(batch)
-      for (const lease of superseded) {
+      const result = await retried(batch)
+      for (const lease of result.superseded) {
         log.warn(
           { event_id: lease.eventId, endpoint_id: lease.endpointId },
           'a lease was no longer ours: its attempt is logged as superseded',
         )
       }
+      return result
     } catch (error) {
-      if (given.signal.aborted) return
-      if (batch.length > 1) {
-        for (const item of batch) await write([item])
-        return
-      }
+      if (given.signal.aborted) return nothing
+      if (batch.length > 1) return writeEach(batch)
       const item = batch[0]!
       log.error(
         { err: error, event_id: item.eventId, endpoint_id: item.endpointId },
         'an attempt could not be logged whole; what the receiver sent is left out',
       )
-      await retried([bare(item)]).catch((fault: unknown) => {
+      return retried([bare(item)]).catch((fault: unknown) => {
         log.error(
           { err: fault, event_id: item.eventId },
           'an attempt could not be settled; its lease will be reclaimed',
         )
+        return nothing
       })
     }
   }
 
+  async function writeEach(batch: readonly Settlement[]): Promise<SettleResult> {
+    const all: SettleResult = { superseded: [], blocked: [], rung: [] }
+    for (const item of batch) {
+      const one = await write([item])
+      all.superseded.push(...one.superseded)
+      all.blocked.push(...one.blocked)
+      all.rung.push(...one.rung)
+    }
+    return all
+  }
+
   function retried(batch: readonly Settlement[]): ReturnType<typeof settleDeliveries> {
-    return pRetry(() => settleDeliveries(pool, batch), {
+    return pRetry(() => settleDeliveries(pool, batch, { disableAfterMs }), {
       retries: Number.POSITIVE_INFINITY,
       minTimeout: 50,
       maxTimeout: 1_000,

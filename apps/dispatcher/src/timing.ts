@@ -20,6 +20,8 @@ export type Timing = {
   sweepAllMs: number
   /** How often closed lanes are drained, and what happens at most once a day is looked at. */
   drainMs: number
+  /** How often, at most, the lanes where deliveries wait are gone through for those that are too old. */
+  expireMs: number
   partitionsMs: number
   vacuumMs: number
   keysMs: number
@@ -38,6 +40,7 @@ export const defaultTiming: Timing = Object.freeze({
   sweepMs: 250,
   sweepAllMs: 30_000,
   drainMs: 1_000,
+  expireMs: 10_000,
   partitionsMs: 600_000,
   vacuumMs: 5_000,
   keysMs: 60_000,

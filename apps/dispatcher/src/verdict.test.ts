@@ -15,10 +15,8 @@ const outcome = (part: Partial<Outcome>): Outcome => ({
 })
 const answered = (status: number, retryAfter: string | string[] | null = null): Outcome =>
   outcome({ response: { status, headers: [], body: Buffer.alloc(0), truncated: false }, retryAfter })
-const failedWith = (
-  code: 'connect_refused' | 'target_refused' | 'timeout' | 'dns_not_found',
-  part: Partial<Outcome> = {},
-): Outcome => outcome({ error: { code, phase: 'connect', message: code }, ...part })
+const failedWith = (code: NonNullable<Outcome['error']>['code'], part: Partial<Outcome> = {}): Outcome =>
+  outcome({ error: { code, phase: 'connect', message: code }, ...part })
 
 const verdict = (result: Outcome, part: { step?: number; fresh?: boolean; ageMs?: number } = {}) =>
   decide({
@@ -83,4 +81,30 @@ test('an attempt that we ended ourselves costs the delivery no step', () => {
 
 test('what would be attempted past the greatest age ends as expired', () => {
   expect(verdict(answered(500), { ageMs: 431_999_000 })).toMatchObject({ state: 5, reason: 'expired' })
+})
+
+test('a fault of ours is retried without using up a step, by the age of the delivery, and says nothing of the endpoint', () => {
+  for (const code of ['internal', 'local_limit', 'dns_failed'] as const) {
+    const own = { outcome: 2, state: 2, step: 1, health: 'unknown', laneWaitMs: 0 }
+    expect(verdict(failedWith(code), { step: 1 })).toMatchObject({ ...own, waitMs: 30_000 })
+    expect(verdict(failedWith(code), { step: 1, ageMs: 3_000_000 })).toMatchObject({ ...own, waitMs: 300_000 })
+    expect(verdict(failedWith(code), { step: 1, ageMs: 400_000_000 })).toMatchObject({ ...own, waitMs: 3_600_000 })
+    // Nor does it end a delivery whose schedule is used up: that one has had its attempts.
+    expect(verdict(failedWith(code), { step: 2 })).toMatchObject({ state: 2, step: 2 })
+    expect(verdict(failedWith(code), { ageMs: 431_990_000 })).toMatchObject({ state: 5, reason: 'expired' })
+  }
+})
+
+test('only what the receiver or the way to it did says something of its health', () => {
+  expect(verdict(answered(204)).health).toBe('good')
+  for (const status of [301, 400, 404, 429, 500, 503]) expect(verdict(answered(status)).health).toBe('bad')
+  for (const code of ['connect_refused', 'timeout', 'dns_not_found', 'tls_expired', 'response_invalid'] as const) {
+    expect(verdict(failedWith(code)).health).toBe('bad')
+  }
+  expect(verdict(answered(500), { step: 2 })).toMatchObject({ state: 5, health: 'bad' })
+  for (const code of ['target_refused', 'url_invalid'] as const)
+    expect(verdict(failedWith(code)).health).toBe('unknown')
+  expect(verdict(failedWith('aborted', { aborted: true })).health).toBe('unknown')
+  expect(verdict(failedWith('connection_reset', { stale: true })).health).toBe('unknown')
+  expect(verdict(failedWith('connection_reset', { stale: true }), { fresh: true }).health).toBe('bad')
 })

@@ -27,7 +27,7 @@ export function startReclaim(deps: {
     async run() {
       // Before the scan: a lease with a ticket below it is committed, so the scan sees it.
       const mark = marks.safe()
-      const taken = await reclaimDeliveries(pool, {
+      const { taken, rung } = await reclaimDeliveries(pool, {
         low,
         silentMs: timing.silentMs,
         graceMs: timing.graceMs,
@@ -42,6 +42,7 @@ export function startReclaim(deps: {
         )
         book.offer(delivery.endpointId, 'doorbell')
       }
+      for (const id of rung) book.offer(id, 'doorbell')
       if (taken.length === batch) return 0
       const lowest = await readLowestLeased(pool, low)
       low = lowest !== null && lowest < mark ? lowest : mark

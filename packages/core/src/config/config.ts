@@ -31,6 +31,8 @@ export type Config = {
   readonly allowedTargets: readonly AllowedTarget[]
   readonly retryScheduleSeconds: readonly number[]
   readonly maxAgeMs: number
+  /** A failure disables an endpoint for which nothing has succeeded for so long. */
+  readonly disableAfterMs: number
   /** Attempts in flight in this process. */
   readonly concurrency: number
   readonly retentionMs: number
@@ -79,6 +81,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>, d
     allowedTargets: Object.freeze(set.POSTHORN_ALLOWED_TARGETS.map((target) => Object.freeze(target))),
     retryScheduleSeconds: Object.freeze(set.POSTHORN_RETRY_SCHEDULE),
     maxAgeMs: set.POSTHORN_MAX_AGE,
+    disableAfterMs: set.POSTHORN_DISABLE_AFTER,
     concurrency: set.POSTHORN_CONCURRENCY,
     retentionMs: set.POSTHORN_RETENTION,
     maxPayloadBytes: set.POSTHORN_MAX_PAYLOAD_BYTES ?? null,

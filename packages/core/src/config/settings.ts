@@ -23,6 +23,7 @@ export const settings = z.object({
   POSTHORN_ALLOWED_TARGETS: setting(allowedTargets).default([]),
   POSTHORN_RETRY_SCHEDULE: setting(retrySchedule).default([...defaultSchedule]),
   POSTHORN_MAX_AGE: setting(durationMs).default(5 * dayMs),
+  POSTHORN_DISABLE_AFTER: setting(durationMs).default(5 * dayMs),
   POSTHORN_CONCURRENCY: setting((text) => wholeNumber(text, 1, 10_000)).default(256),
   POSTHORN_RETENTION: setting(durationMs).default(40 * dayMs),
   POSTHORN_MAX_PAYLOAD_BYTES: setting((text) => wholeNumber(text, 1, 16 * 1024 * 1024)).optional(),

@@ -1,65 +1,7 @@
 import type { Pool } from '../db/pool.ts'
+import { type Rate, takeTokens, tokensIn, waitForTokens } from '../rate/bucket.ts'
+import { leaseReady, lockLanes } from './delivery-claim-statements.ts'
 import { beginHot } from './planner-guards.ts'
-
-/**
- * Claim: ready -> leased.
- *
- * Invariants
- *   - A lane's leased rows never exceed its max_in_flight, over all dispatchers. The lane's row is locked while they are
- *     counted and added to, and no other statement makes a leased row. The count stands in a second statement, so that its
- *     snapshot has what the lock's previous holder committed: in one statement the cap was exceeded 391 times.
- *   - A lane that is not enabled, or blocked, gives nothing: its status is read from the locked row.
- *   - The oldest tickets first. A row that somebody else has locked (a cancel) is passed over, not waited for.
- *   - No more than `limit` rows, however many lanes: `due` is materialized and limited before anything is updated.
- *   - The lanes are served in the order asked. In any other, a limit that is reached each time would starve the same ones.
- *   - Each lease has a new ticket, drawn after the transaction's id.
- */
-const lockLanes = `
-select l.endpoint_id, l.version, l.max_in_flight, l.timeout_ms
-from posthorn.lane l
-where l.endpoint_id = any($1::uuid[])
-  and l.status = 0
-  and (l.blocked_until is null or l.blocked_until <= now())
-for no key update skip locked`
-
-const leaseReady = `
-with lane as materialized (
-  select l.endpoint_id, l.timeout_ms, l.ready_from, l.want, l.max_in_flight - held.n as room, held.lowest
-  from unnest($1::uuid[], $2::integer[], $3::integer[], $4::bigint[], $5::bigint[], $6::integer[])
-    as l(endpoint_id, max_in_flight, timeout_ms, ready_from, leased_from, want)
-  cross join lateral (
-    select count(*)::integer as n, min(d.ticket) as lowest
-    from posthorn.delivery d
-    where d.state = 1 and d.endpoint_id = l.endpoint_id and d.ticket >= l.leased_from
-  ) held
-), due as materialized (
-  select d.event_id, d.endpoint_id, d.ticket, lane.timeout_ms
-  from lane
-  cross join lateral (
-    select r.event_id, r.endpoint_id, r.ticket
-    from posthorn.delivery r
-    where r.state = 0 and r.endpoint_id = lane.endpoint_id and r.ticket >= lane.ready_from
-    order by r.ticket
-    limit greatest(least(lane.room, lane.want), 0)
-    for update skip locked
-  ) d
-  where lane.room > 0
-  limit $7
-), leased as (
-  update posthorn.delivery d
-  set state = 1,
-      ticket = nextval('posthorn.ticket'),
-      lease_expires_at = now() + (due.timeout_ms + $8::integer) * interval '1 millisecond',
-      dispatcher_id = $9::integer,
-      attempts = d.attempts + 1
-  from due
-  where d.event_id = due.event_id and d.endpoint_id = due.endpoint_id
-  returning d.event_id, d.endpoint_id, d.ticket, due.ticket as ready_ticket, d.attempts, d.step, d.fresh,
-    (extract(epoch from now() - d.owed_at) * 1000)::bigint as age_ms
-)
-select lane.endpoint_id, lane.room, lane.lowest, leased.event_id, leased.ticket, leased.ready_ticket, leased.attempts,
-  leased.step, leased.fresh, leased.age_ms
-from lane left join leased on leased.endpoint_id = lane.endpoint_id`
 
 /** Where a claim looks in one lane. */
 export type LaneAim = {
@@ -68,6 +10,8 @@ export type LaneAim = {
   readyFrom: bigint
   /** No leased row below is counted. */
   leasedFrom: bigint
+  /** Rows at most of this lane; unset for as many as of any. */
+  most?: number
 }
 
 export type Lease = {
@@ -86,6 +30,10 @@ export type Lease = {
   /** Version of the endpoint's configuration when the lease was taken. */
   version: number
   timeoutMs: number
+  /** The lane was failing, probing or recovering: it has to hear of a success. */
+  watched: boolean
+  /** The lane was probing: this attempt decides whether it is blocked again. */
+  probe: boolean
 }
 
 export type LaneClaim = {
@@ -99,9 +47,24 @@ export type LaneClaim = {
   room: number
   /** How many this claim asked of the lane. */
   asked: number
+  /** See Lease. */
+  watched: boolean
+  /** Milliseconds until the lane's rate limit lets it give more; 0 when it does already. */
+  nextMs: number
 }
 
-type LockedLane = { endpoint_id: string; version: number; max_in_flight: number; timeout_ms: number }
+type LockedLane = {
+  endpoint_id: string
+  version: number
+  timeout_ms: number
+  probing: boolean
+  /** In effect: lowered by the breaker. */
+  max_in_flight: number
+  watched: boolean
+  interval_us: number | null
+  rate_burst: number | null
+  ahead_us: number | null
+}
 
 type LeaseRow = {
   endpoint_id: string
@@ -115,6 +78,9 @@ type LeaseRow = {
   fresh: boolean
   age_ms: string
 }
+
+/** A locked lane, with where to look in it, and how many it is asked for. */
+type Asked = LaneAim & LockedLane & { want: number }
 
 export type ClaimOptions = {
   /** In the order in which they are served: the limit cuts off the last. */
@@ -148,12 +114,7 @@ export async function claimDeliveries(pool: Pool, options: ClaimOptions): Promis
       await client.query('rollback')
       return []
     }
-    const rows = new Map(locking.rows.map((lane) => [lane.endpoint_id, lane]))
-    const locked = options.lanes.flatMap((aim) => {
-      const row = rows.get(aim.endpointId)
-      return row === undefined ? [] : { ...aim, ...row }
-    })
-    const perLane = Math.max(1, Math.min(options.perLane, Math.ceil((options.limit * 2) / locked.length)))
+    const locked = askOf(options, locking.rows)
     const [leased] = await Promise.all([
       client.query<LeaseRow>({
         name: 'claim-lease-ready',
@@ -164,15 +125,16 @@ export async function claimDeliveries(pool: Pool, options: ClaimOptions): Promis
           locked.map((lane) => lane.timeout_ms),
           locked.map((lane) => lane.readyFrom.toString()),
           locked.map((lane) => lane.leasedFrom.toString()),
-          locked.map(() => perLane),
+          locked.map((lane) => lane.want),
           options.limit,
           options.graceMs,
           options.dispatcherId,
+          locked.map((lane) => lane.interval_us),
         ],
       }),
       client.query('commit'),
     ])
-    return gatherByLane(leased.rows, rows, perLane)
+    return gatherByLane(leased.rows, locked)
   } catch (error) {
     broken = error as Error
     throw error
@@ -181,9 +143,28 @@ export async function claimDeliveries(pool: Pool, options: ClaimOptions): Promis
   }
 }
 
-function gatherByLane(rows: LeaseRow[], locked: Map<string, LockedLane>, asked: number): LaneClaim[] {
+/** In the order asked. */
+function askOf(options: ClaimOptions, rows: readonly LockedLane[]): Asked[] {
+  const byId = new Map(rows.map((row) => [row.endpoint_id, row]))
+  const perLane = Math.max(1, Math.min(options.perLane, Math.ceil((options.limit * 2) / rows.length)))
+  return options.lanes.flatMap((aim) => {
+    const row = byId.get(aim.endpointId)
+    if (row === undefined) return []
+    const rate = rateOfLane(row)
+    const tokens = rate === null ? perLane : tokensIn(rate, row.ahead_us ?? 0)
+    return { ...aim, ...row, want: Math.min(perLane, aim.most ?? perLane, tokens) }
+  })
+}
+
+function rateOfLane(row: LockedLane): Rate | null {
+  return row.interval_us === null ? null : { intervalUs: row.interval_us, burst: row.rate_burst ?? 1 }
+}
+
+function gatherByLane(rows: readonly LeaseRow[], locked: readonly Asked[]): LaneClaim[] {
+  const lanes = new Map(locked.map((lane) => [lane.endpoint_id, lane]))
   const claims = new Map<string, LaneClaim>()
   for (const row of rows) {
+    const lane = lanes.get(row.endpoint_id)!
     let claim = claims.get(row.endpoint_id)
     if (claim === undefined) {
       claim = {
@@ -192,28 +173,41 @@ function gatherByLane(rows: LeaseRow[], locked: Map<string, LockedLane>, asked: 
         nextReady: 0n,
         lowestLeased: row.lowest === null ? null : BigInt(row.lowest),
         room: row.room,
-        asked: Math.max(0, Math.min(asked, row.room)),
+        asked: Math.max(0, Math.min(lane.want, row.room)),
+        watched: lane.watched,
+        nextMs: 0,
       }
       claims.set(row.endpoint_id, claim)
     }
-    if (row.event_id === null) continue
-    const ready = BigInt(row.ready_ticket)
-    if (ready >= claim.nextReady) claim.nextReady = ready + 1n
-    // The lane's older leases, if any, all have lower tickets than the ones just drawn.
-    const ticket = BigInt(row.ticket)
-    if (claim.lowestLeased === null || ticket < claim.lowestLeased) claim.lowestLeased = ticket
-    const lane = locked.get(row.endpoint_id)!
-    claim.leases.push({
-      eventId: row.event_id,
-      endpointId: row.endpoint_id,
-      ticket: row.ticket,
-      number: row.attempts,
-      step: row.step,
-      fresh: row.fresh,
-      ageMs: Number(row.age_ms),
-      version: lane.version,
-      timeoutMs: lane.timeout_ms,
-    })
+    if (row.event_id !== null) claim.leases.push(leaseOf(row, row.event_id, lane, claim))
+  }
+  for (const claim of claims.values()) {
+    const lane = lanes.get(claim.endpointId)!
+    const rate = rateOfLane(lane)
+    if (rate === null) continue
+    claim.nextMs = waitForTokens(rate, takeTokens(rate, lane.ahead_us ?? 0, claim.leases.length))
   }
   return [...claims.values()]
+}
+
+/** The lease of a row; widens what its lane's claim has seen. */
+function leaseOf(row: LeaseRow, eventId: string, lane: Asked, claim: LaneClaim): Lease {
+  const ready = BigInt(row.ready_ticket)
+  if (ready >= claim.nextReady) claim.nextReady = ready + 1n
+  // The lane's older leases, if any, all have lower tickets than the ones just drawn.
+  const ticket = BigInt(row.ticket)
+  if (claim.lowestLeased === null || ticket < claim.lowestLeased) claim.lowestLeased = ticket
+  return {
+    eventId,
+    endpointId: row.endpoint_id,
+    ticket: row.ticket,
+    number: row.attempts,
+    step: row.step,
+    fresh: row.fresh,
+    ageMs: Number(row.age_ms),
+    version: lane.version,
+    timeoutMs: lane.timeout_ms,
+    watched: lane.watched,
+    probe: lane.probing,
+  }
 }

@@ -10,12 +10,14 @@ import type { Queryable } from '../db/pool.ts'
  *     ended whose attempts were made. Those settles are waiting to be sent again, and come first.
  *   - Each reclaimed lease is logged as lease_lost and uses up a step of the schedule, so that a delivery that kills its
  *     dispatcher ends.
+ *   - It says nothing of the endpoint's health: the breaker hears nothing of it. That a delivery ended is told, in the same
+ *     transaction.
  *   - The row gets a new ticket: what the old holder settles later matches nothing.
  *   - `low` is a ticket below which no row is leased: see `lowest`. It spares the scan the index's dead entries.
  */
 const reclaimLeases = `
 with lost as materialized (
-  select d.event_id, d.endpoint_id, d.attempts, d.step,
+  select d.event_id, d.endpoint_id, d.attempts, d.step, l.tenant_id,
     d.lease_expires_at - (l.timeout_ms + $3::integer) * interval '1 millisecond' as leased_at,
     d.step + 1 > coalesce(jsonb_array_length(e.retry_schedule), $4::integer) as used_up
   from posthorn.delivery d
@@ -45,8 +47,19 @@ with lost as materialized (
   select lost.event_id, lost.endpoint_id, posthorn.uuid_v7(clock_timestamp()), lost.attempts, 3,
     case when lost.used_up then 5 else 0 end, case when lost.used_up then 'exhausted' end, lost.leased_at, now()
   from lost
+), told as materialized (
+  select posthorn.publish_operational_many(h.types, h.data) as lanes
+  from (
+    select array_agg('delivery.exhausted'::text) as types, array_agg(jsonb_build_object(
+      'tenant_id', lost.tenant_id, 'endpoint_id', posthorn.type_id('ep', lost.endpoint_id),
+      'event_id', posthorn.type_id('evt', lost.event_id), 'reason', 'exhausted')) as data
+    from lost where lost.used_up
+  ) h
+  where h.types is not null
 )
-select lost.event_id, lost.endpoint_id, lost.used_up from lost`
+select lost.event_id, lost.endpoint_id, lost.used_up from lost
+union all
+select null, u.lane, false from told, unnest(told.lanes) u(lane)`
 
 const lowestLeased = `select min(d.ticket) as lowest from posthorn.delivery d where d.state = 1 and d.ticket >= $1::bigint`
 
@@ -62,12 +75,12 @@ export type ReclaimOptions = {
   startGraceMs: number
 }
 
-/** @returns the deliveries taken back, with whether they ended by it */
+/** @returns the deliveries taken back, with whether they ended by it; and the lanes that have new work, operational events */
 export async function reclaimDeliveries(
   db: Queryable,
   options: ReclaimOptions,
-): Promise<{ eventId: string; endpointId: string; usedUp: boolean }[]> {
-  const { rows } = await db.query<{ event_id: string; endpoint_id: string; used_up: boolean }>({
+): Promise<{ taken: { eventId: string; endpointId: string; usedUp: boolean }[]; rung: string[] }> {
+  const { rows } = await db.query<{ event_id: string | null; endpoint_id: string; used_up: boolean }>({
     name: 'reclaim-leases',
     text: reclaimLeases,
     values: [
@@ -79,7 +92,11 @@ export async function reclaimDeliveries(
       options.startGraceMs,
     ],
   })
-  return rows.map((row) => ({ eventId: row.event_id, endpointId: row.endpoint_id, usedUp: row.used_up }))
+  const rung = rows.filter((row) => row.event_id === null).map((row) => row.endpoint_id)
+  const taken = rows.flatMap((row) =>
+    row.event_id === null ? [] : [{ eventId: row.event_id, endpointId: row.endpoint_id, usedUp: row.used_up }],
+  )
+  return { taken, rung }
 }
 
 /**

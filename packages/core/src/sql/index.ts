@@ -1,6 +1,7 @@
 export * from './attempt-read.ts'
 export * from './cancel.ts'
 export * from './delivery-claim.ts'
+export * from './delivery-expire.ts'
 export * from './delivery-give-back-unheld.ts'
 export * from './delivery-promote.ts'
 export * from './delivery-read.ts'

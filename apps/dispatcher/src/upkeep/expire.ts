@@ -1,0 +1,31 @@
+import type { Log } from '@posthorn/core'
+import type { Pool } from '@posthorn/core/db'
+import { beforeAllLanes, expireWaiting } from '@posthorn/core/sql'
+import { type Loop, startLoop } from '../loop.ts'
+import type { Timing } from '../timing.ts'
+
+const lanesAtOnce = 1_000
+const rowsAtOnce = 2_000
+
+/**
+ * Ends what has waited too long at lanes that are not claimed from, or too slowly: paused, blocked and limited ones. At all
+ * others a claim meets what is too old. Goes round from a cursor, in small steps, for at most a twentieth of the time.
+ */
+export function startExpire(deps: { pool: Pool; timing: Timing; maxAgeMs: number; log: Log }): Loop {
+  const { pool, timing, maxAgeMs, log } = deps
+  let cursor = beforeAllLanes
+  return startLoop({
+    name: 'expire',
+    log,
+    afterFaultMs: 5_000,
+    firstMs: timing.expireMs,
+    async run() {
+      const startedAt = performance.now()
+      const step = await expireWaiting(pool, { from: cursor, maxAgeMs, lanes: lanesAtOnce, rows: rowsAtOnce })
+      if (step.expired > 0) log.info({ deliveries: step.expired }, 'deliveries that waited too long have expired')
+      cursor = step.next ?? beforeAllLanes
+      const restMs = (performance.now() - startedAt) * 20
+      return step.next === null ? Math.max(timing.expireMs, restMs) : Math.max(20, restMs)
+    },
+  })
+}

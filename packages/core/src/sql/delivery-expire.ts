@@ -1,0 +1,116 @@
+import type { Pool } from '../db/pool.ts'
+import { noLane } from './lane-sweep.ts'
+import { pipelinedTransaction } from './pipelined-transaction.ts'
+import { beginHot } from './planner-guards.ts'
+
+/**
+ * Expire: ready -> failed, for what has waited longer than the greatest age at a lane that is paused, blocked or limited.
+ *
+ * Invariants
+ *   - No lane is locked: what is too old ends the same way when a claim meets it, so that it does not matter whether the lane
+ *     was opened just now.
+ *   - A ready row's ticket says nothing of its age (a retry has a late one), so all of a lane is gone through: `rows` at most a
+ *     call, from a cursor, in the order of the ready index.
+ *   - Rows that somebody else has locked are passed over, and met in the next round.
+ *   - Each end is logged in the statement that deletes the row.
+ *   - Strictly ordered rows are not here yet: the end of a head would have to make the next of its key ready.
+ */
+const expireReady = `
+with lane as materialized (
+  select x.endpoint_id, x.waits
+  from (
+    select l.endpoint_id,
+      l.status = 1 or (l.status = 0 and (l.probing or l.blocked_until > now() or l.rate_interval_us is not null)) as waits
+    from posthorn.lane l
+    where l.endpoint_id >= $1::uuid
+    order by l.endpoint_id
+    limit $4
+  ) x
+  order by x.endpoint_id
+), stretch as materialized (
+  select d.endpoint_id, d.event_id, d.ticket, d.old
+  from lane
+  cross join lateral (
+    select r.endpoint_id, r.event_id, r.ticket, r.owed_at < now() - $3::bigint * interval '1 millisecond' as old
+    from posthorn.delivery r
+    where r.state = 0 and r.endpoint_id = lane.endpoint_id
+      and r.ticket >= case when lane.endpoint_id = $1::uuid then $2::bigint else 0 end
+    order by r.ticket
+    limit $5
+  ) d
+  where lane.waits
+  limit $5
+), gone as materialized (
+  select d.event_id, d.endpoint_id
+  from stretch
+  join posthorn.delivery d
+    on d.event_id = stretch.event_id and d.endpoint_id = stretch.endpoint_id and d.ticket = stretch.ticket
+  where stretch.old and not d.head
+  order by d.event_id, d.endpoint_id
+  for update of d skip locked
+), deleted as (
+  delete from posthorn.delivery d using gone
+  where d.event_id = gone.event_id and d.endpoint_id = gone.endpoint_id
+  returning d.event_id, d.endpoint_id, d.attempts
+), logged as (
+  insert into posthorn.attempt (event_id, endpoint_id, id, number, outcome, state, reason, started_at, ended_at)
+  select deleted.event_id, deleted.endpoint_id, posthorn.uuid_v7(clock_timestamp()), deleted.attempts, 0, 5, 'expired', now(), now()
+  from deleted
+)
+select (select count(*) from deleted)::integer as expired,
+  (select count(*) from stretch)::integer as met,
+  (select count(*) from lane)::integer as lanes,
+  (select max(lane.endpoint_id::text) from lane) as last_lane,
+  last.endpoint_id as at_lane, last.ticket as at_ticket
+from (select true) one
+left join lateral (
+  select s.endpoint_id, s.ticket from stretch s order by s.endpoint_id desc, s.ticket desc limit 1
+) last on true`
+
+/** A place in the ready index: a lane, and a ticket in it. */
+export type ExpireCursor = { endpointId: string; ticket: bigint }
+
+export const beforeAllLanes: ExpireCursor = Object.freeze({ endpointId: noLane, ticket: 0n })
+
+export type ExpireOptions = {
+  from: ExpireCursor
+  maxAgeMs: number
+  /** Lanes gone through at most. */
+  lanes: number
+  /** Rows looked at, at most. */
+  rows: number
+}
+
+type Step = {
+  expired: number
+  met: number
+  lanes: number
+  last_lane: string | null
+  at_lane: string | null
+  at_ticket: string | null
+}
+
+/**
+ * One step of a round over all lanes.
+ * @returns how many deliveries ended, and where the next step goes on; null when the round is over
+ */
+export async function expireWaiting(
+  pool: Pool,
+  options: ExpireOptions,
+): Promise<{ expired: number; next: ExpireCursor | null }> {
+  const { from, maxAgeMs } = options
+  const { rows } = await pipelinedTransaction(pool, beginHot, (client) =>
+    client.query<Step>({
+      name: 'expire-ready',
+      text: expireReady,
+      values: [from.endpointId, from.ticket.toString(), maxAgeMs, options.lanes, options.rows],
+    }),
+  )
+  const { expired, met, lanes, last_lane, at_lane, at_ticket } = rows[0]!
+  if (met >= options.rows) return { expired, next: { endpointId: at_lane!, ticket: BigInt(at_ticket!) + 1n } }
+  // Past the last lane: its rows were all met.
+  if (lanes >= options.lanes) return { expired, next: { endpointId: last_lane!, ticket: maxTicket } }
+  return { expired, next: null }
+}
+
+const maxTicket = 9_223_372_036_854_775_807n
