@@ -1,5 +1,5 @@
 import { createPool, type Pool } from '@posthorn/core/db'
-import { countEndpointAttempts, readBacklogOf, readOldestDue } from '@posthorn/core/sql'
+import { countEndpointAttempts, listEvents, readBacklogOf, readOldestDue } from '@posthorn/core/sql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Captured, createCapture, type PlanNode } from '../sql/plans-capture.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -85,6 +85,18 @@ describe.each(['force_generic_plan', 'force_custom_plan'])('with stale statistic
     for (const { index, rows, removed } of used) {
       expect(index).toMatch(/^event_\d+_tenant_id_id_idx|^attempt_\d+_pkey/)
       expect(rows).toBeLessThanOrEqual(100)
+      expect(removed).toBe(0)
+    }
+  })
+
+  test('a list of events walks the tenant’s own, and no other’s', async () => {
+    const { rows } = await listEvents(capture.pool, { tenantId: 'mine', limit: 20 })
+    expect(rows).toHaveLength(20)
+    const used = await scans()
+    expect(used.length).toBeGreaterThan(0)
+    for (const { index, rows, removed } of used) {
+      expect(index).toMatch(/^event_\d+_tenant_id_id_idx/)
+      expect(rows).toBeLessThanOrEqual(21)
       expect(removed).toBe(0)
     }
   })
