@@ -264,3 +264,55 @@ test('a stopped book keeps no timer and hands out nothing', () => {
   expect(vi.getTimerCount()).toBe(0)
   expect(book.next(10, 'safe')).toEqual([])
 })
+
+test('a blocked lane is left alone until its block has passed, whoever rings meanwhile', () => {
+  book.block('a', 5_000)
+  book.offer('a', 'doorbell')
+  book.offer('a', 'own')
+  expect(book.next(10, 'safe')).toEqual([])
+  vi.advanceTimersByTime(4_999)
+  expect(book.next(10, 'safe')).toEqual([])
+  vi.advanceTimersByTime(1)
+  expect(ids(book.next(10, 'safe'))).toEqual(['a'])
+})
+
+test('a sweep that sees a blocked lane open ends its block here, but not a hold', () => {
+  book.block('a', 900_000)
+  book.hold('b', 900_000)
+  for (const id of ['a', 'b']) book.offer(id, 'sweep')
+  expect(ids(book.next(10, 'safe'))).toEqual(['a'])
+})
+
+test('a lane that is blocked while it is tried, or queued, rests until its block has passed', () => {
+  for (const id of ['a', 'b']) book.offer(id, 'doorbell')
+  expect(ids(book.next(1, 'safe'))).toEqual(['a'])
+  for (const id of ['a', 'b']) book.block(id, 5_000)
+  book.report(emptied('a', { taken: 10 }), 0n, 0n, false)
+  expect(book.next(10, 'safe')).toEqual([])
+  vi.advanceTimersByTime(5_000)
+  expect(ids(book.next(10, 'safe')).sort()).toEqual(['a', 'b'])
+})
+
+test('a limited lane that gave its last token is tried again when the next is there', () => {
+  book.offer('a', 'doorbell')
+  book.next(1, 'safe')
+  book.hold('a', 100)
+  book.report(emptied('a', { taken: 0, asked: 0 }), 0n, 0n, false)
+  expect(book.next(10, 'safe')).toEqual([])
+  book.offer('a', 'sweep')
+  expect(book.next(10, 'safe')).toEqual([])
+  vi.advanceTimersByTime(100)
+  expect(ids(book.next(10, 'safe'))).toEqual(['a'])
+})
+
+test('a lane that has its share of our slots is tried again when one of its own is settled, or after a while', () => {
+  book.offer('a', 'doorbell')
+  book.next(1, 'safe')
+  book.defer('a')
+  expect(book.next(10, 'safe')).toEqual([])
+  book.offer('a', 'own')
+  expect(ids(book.next(10, 'safe'))).toEqual(['a'])
+  book.defer('a')
+  vi.advanceTimersByTime(100)
+  expect(ids(book.next(10, 'safe'))).toEqual(['a'])
+})
