@@ -7,6 +7,7 @@ export type PlanNode = {
   'Actual Loops'?: number
   'Actual Rows'?: number
   'Rows Removed by Filter'?: number
+  'Rows Removed by Join Filter'?: number
   Plans?: PlanNode[]
 }
 
@@ -18,7 +19,11 @@ export type Captured = {
 }
 
 /** A pool whose sessions tell the plan of each statement as it ran (auto_explain), under these settings. */
-export function createCapture(url: string, settings: Record<string, string> = {}): Captured {
+export function createCapture(
+  url: string,
+  settings: Record<string, string> = {},
+  { indexesOnly = false }: { indexesOnly?: boolean } = {},
+): Captured {
   const all: Record<string, string> = {
     session_preload_libraries: 'auto_explain',
     'auto_explain.log_min_duration': '0',
@@ -34,6 +39,7 @@ export function createCapture(url: string, settings: Record<string, string> = {}
   const pool = createPool({
     connectionString: connectionString.href,
     max: 1,
+    indexesOnly,
     applicationName: 'test plans',
     onError: () => {},
   })

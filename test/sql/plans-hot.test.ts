@@ -116,7 +116,7 @@ describe.each([
     const claimed = await capture.take()
     expect(claimed.flatMap((plan) => seqScans(plan.nodes))).toEqual([])
     const leasing = claimed.filter((plan) => /update posthorn\.delivery/.test(plan.text)).flatMap((plan) => plan.nodes)
-    expect(indexesOf(leasing)).toEqual(['delivery_leased', 'delivery_pkey', 'delivery_ready'])
+    expect(indexesOf(leasing)).toEqual(['delivery_leased', 'delivery_ready'])
     const locking = claimed.filter((plan) => /for no key update skip locked$/.test(plan.text))
     expect(locking.flatMap((plan) => plan.nodes).map((node) => node['Index Name'])).toContain('lane_pkey')
 
@@ -156,7 +156,7 @@ describe.each([
     const beginning = { due: '-infinity', settledMs: 0 }
     expect((await promoteDeliveries(capture.pool, beginning, 100)).count).toBe(100)
     const nodes = await plansOf(/set state = 0, ticket/)
-    expect(indexesOf(nodes)).toEqual(['delivery_pkey', 'delivery_scheduled'])
+    expect(indexesOf(nodes)).toEqual(['delivery_scheduled'])
     await readNextDue(capture.pool, beginning)
     expect(indexesOf(await plansOf(/as ms/))).toEqual(['delivery_scheduled'])
   })
@@ -164,7 +164,7 @@ describe.each([
   test('reclaim and the lowest lease', async () => {
     const options = { silentMs: 3_600_000, graceMs: 15_000, defaultSteps: 9, limit: 50, startGraceMs: 0 }
     expect((await reclaimDeliveries(capture.pool, { ...options, low: 0n })).taken).toHaveLength(50)
-    expect(indexesOf(await plansOf(/with lost/))).toEqual(['delivery_leased', 'delivery_pkey'])
+    expect(indexesOf(await plansOf(/with lost/))).toEqual(['delivery_leased'])
     await readLowestLeased(capture.pool, 0n)
     expect(indexesOf(await plansOf(/min\(d\.ticket\)/))).toEqual(['delivery_leased'])
   })
@@ -186,7 +186,7 @@ describe.each([
     await bench.pool.query('update posthorn.lane set status = 2, draining = true where endpoint_id = $1', [lane])
     expect(await cancelAtClosedLane(capture.pool, lane, 10)).toBe(10)
     const canceled = indexesOf(await plansOf(/insert into posthorn\.attempt/))
-    expect(canceled).toEqual(expect.arrayContaining(['delivery_pkey', 'delivery_ready', 'delivery_scheduled_lane']))
+    expect(canceled).toEqual(expect.arrayContaining(['delivery_ready', 'delivery_scheduled_lane']))
     // By due_at all that is scheduled would be walked.
     expect(canceled).not.toContain('delivery_scheduled')
     await finishLaneDrain(capture.pool, lane)

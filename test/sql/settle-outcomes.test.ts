@@ -203,7 +203,7 @@ test('Retry-After blocks the lane, the longest of a settle wins, and a shorter o
   expect(await leasesOf(bench, [lane])).toEqual([])
 })
 
-test('at a closed lane what would be owed again ends as canceled; what ended stays as it ended', async () => {
+test('at a closed lane whatever has not succeeded ends as canceled, also what had no attempt left', async () => {
   for (const [status, reason] of [
     [2, 'endpoint_disabled'],
     [3, 'endpoint_deleted'],
@@ -227,9 +227,10 @@ test('at a closed lane what would be owed again ends as canceled; what ended sta
       [2, 6],
       [2, 6],
       [1, 4],
-      [2, 5],
+      [2, 6],
     ])
     expect(logged.get(leases[0]!.eventId)).toMatchObject({ reason, next: false })
+    expect(logged.get(leases[3]!.eventId)).toMatchObject({ reason })
   }
 })
 

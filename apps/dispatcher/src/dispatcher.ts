@@ -58,17 +58,17 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
   const timing: Timing = { ...defaultTiming, ...options.timing }
   const userAgent = `Posthorn/${version}`
   const onError = (error: Error): void => log.warn({ err: error }, 'an idle database connection was lost')
-  const poolOf = (max: number, name: string, statementTimeoutMs?: number) =>
+  const poolOf = (max: number, name: string, rest: { statementTimeoutMs?: number; indexesOnly?: boolean } = {}) =>
     createPool({
       connectionString: databaseUrl,
       max,
       applicationName: `posthorn dispatcher ${name}`,
       onError,
-      ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
+      ...rest,
     })
   const pool = poolOf(6, 'work')
-  const heartPool = poolOf(1, 'heart', 4_000)
-  const upkeepPool = poolOf(2, 'upkeep')
+  const heartPool = poolOf(1, 'heart', { statementTimeoutMs: 4_000 })
+  const upkeepPool = poolOf(2, 'upkeep', { indexesOnly: true })
 
   const bell = createBell()
   const marks = createMarks()

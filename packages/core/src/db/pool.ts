@@ -17,6 +17,8 @@ export type PoolOptions = {
   statementTimeoutMs?: number
   /** Milliseconds to wait for a connection. Default 5 000. */
   connectionTimeoutMs?: number
+  /** Statements are planned by indexes alone: for the upkeep, whose tables may have grown since the planner last looked. */
+  indexesOnly?: boolean
   /** Called with each fault of an idle connection: the pool replaces it by itself. */
   onError: (error: Error) => void
 }
@@ -34,7 +36,7 @@ export function createPool(options: PoolOptions): Pool {
     // The server's own limit ends a slow statement; this one, a little later, ends the wait for a server that is gone.
     query_timeout: statementTimeoutMs + 5_000,
     onConnect: async (client) => {
-      await client.query(sessionSettings(statementTimeoutMs))
+      await client.query(sessionSettings(statementTimeoutMs, options.indexesOnly))
     },
     // Statements sent together share one round trip; each still has its own result or error.
     pipeline: true,

@@ -13,6 +13,7 @@
  *   - The oldest tickets first. A row that somebody else has locked (a cancel) is passed over, not waited for.
  *   - No more than `limit` rows, however many lanes: `due` is materialized and limited before anything is updated.
  *   - The lanes are served in the order asked. In any other, a limit that is reached each time would starve the same ones.
+ *   - The rows that were locked are found again by their place (planner-guards.ts), which the lock keeps.
  *   - Each lease has a new ticket, drawn after the transaction's id.
  */
 export const lockLanes = `
@@ -40,10 +41,10 @@ with lane as materialized (
     where d.state = 1 and d.endpoint_id = l.endpoint_id and d.ticket >= l.leased_from
   ) held
 ), due as materialized (
-  select d.event_id, d.endpoint_id, d.ticket, lane.timeout_ms, lane.interval_us
+  select d.at, d.ticket, lane.timeout_ms, lane.interval_us
   from lane
   cross join lateral (
-    select r.event_id, r.endpoint_id, r.ticket
+    select r.ctid as at, r.ticket
     from posthorn.delivery r
     where r.state = 0 and r.endpoint_id = lane.endpoint_id and r.ticket >= lane.ready_from
     order by r.ticket
@@ -60,7 +61,7 @@ with lane as materialized (
       dispatcher_id = $9::integer,
       attempts = d.attempts + 1
   from due
-  where d.event_id = due.event_id and d.endpoint_id = due.endpoint_id
+  where d.ctid = due.at
   returning d.event_id, d.endpoint_id, d.ticket, due.ticket as ready_ticket, d.attempts, d.step, d.fresh,
     due.interval_us, (extract(epoch from now() - d.owed_at) * 1000)::bigint as age_ms
 ), spent as (

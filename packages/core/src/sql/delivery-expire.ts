@@ -41,16 +41,19 @@ with lane as materialized (
   where lane.waits
   limit $5
 ), gone as materialized (
-  select d.event_id, d.endpoint_id
-  from stretch
-  join posthorn.delivery d
-    on d.event_id = stretch.event_id and d.endpoint_id = stretch.endpoint_id and d.ticket = stretch.ticket
-  where stretch.old and not d.head
-  order by d.event_id, d.endpoint_id
-  for update of d skip locked
+  select d.at
+  from (
+    select s.event_id, s.endpoint_id, s.ticket from stretch s where s.old order by s.event_id, s.endpoint_id
+  ) s
+  cross join lateral (
+    select x.ctid as at from posthorn.delivery x
+    where x.event_id = s.event_id and x.endpoint_id = s.endpoint_id and x.ticket = s.ticket and not x.head
+    limit 1
+    for update skip locked
+  ) d
 ), deleted as (
   delete from posthorn.delivery d using gone
-  where d.event_id = gone.event_id and d.endpoint_id = gone.endpoint_id
+  where d.ctid = gone.at
   returning d.event_id, d.endpoint_id, d.attempts
 ), logged as (
   insert into posthorn.attempt (event_id, endpoint_id, id, number, outcome, state, reason, started_at, ended_at)

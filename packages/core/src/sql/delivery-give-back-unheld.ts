@@ -14,7 +14,7 @@ import type { Queryable } from '../db/pool.ts'
  */
 const giveBackUnheld = `
 with unheld as materialized (
-  select d.event_id, d.endpoint_id
+  select d.ctid as at
   from posthorn.delivery d
   where d.state = 1 and d.dispatcher_id = any($1::integer[]) and d.ticket <> all($2::bigint[])
   order by d.event_id, d.endpoint_id
@@ -23,7 +23,7 @@ with unheld as materialized (
 update posthorn.delivery d
 set state = 0, ticket = nextval('posthorn.ticket'), attempts = d.attempts - 1, lease_expires_at = null, dispatcher_id = null
 from unheld
-where d.event_id = unheld.event_id and d.endpoint_id = unheld.endpoint_id
+where d.ctid = unheld.at
 returning d.endpoint_id`
 
 /**

@@ -12,7 +12,7 @@ import type { Queryable } from '../db/pool.ts'
  */
 const promoteDue = `
 with due as materialized (
-  select d.event_id, d.endpoint_id, d.due_at
+  select d.ctid as at, d.due_at
   from posthorn.delivery d
   where d.state = 2 and d.due_at <= now() and d.due_at >= least($1::timestamptz, to_timestamp($3::float8 / 1000))
   order by d.due_at
@@ -22,7 +22,7 @@ with due as materialized (
   update posthorn.delivery d
   set state = 0, ticket = nextval('posthorn.ticket')
   from due
-  where d.event_id = due.event_id and d.endpoint_id = due.endpoint_id
+  where d.ctid = due.at
   returning d.endpoint_id, d.due_at
 )
 select moved.endpoint_id, count(*)::integer as promoted, max(moved.due_at)::text as last_due_at

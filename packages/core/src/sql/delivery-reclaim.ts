@@ -17,7 +17,8 @@ import type { Queryable } from '../db/pool.ts'
  */
 const reclaimLeases = `
 with lost as materialized (
-  select d.event_id, d.endpoint_id, d.attempts, d.step, l.tenant_id,
+  select d.ctid as at, d.event_id, d.endpoint_id, d.attempts, l.tenant_id, l.status >= 2 as closed,
+    case l.status when 2 then 'endpoint_disabled' when 3 then 'endpoint_deleted' else 'exhausted' end as reason,
     d.lease_expires_at - (l.timeout_ms + $3::integer) * interval '1 millisecond' as leased_at,
     d.step + 1 > coalesce(jsonb_array_length(e.retry_schedule), $4::integer) as used_up
   from posthorn.delivery d
@@ -33,19 +34,18 @@ with lost as materialized (
   for update of d skip locked
 ), ended as (
   delete from posthorn.delivery d using lost
-  where d.event_id = lost.event_id and d.endpoint_id = lost.endpoint_id and lost.used_up
-  returning d.event_id, d.endpoint_id
+  where d.ctid = lost.at and lost.used_up
 ), back as (
   update posthorn.delivery d
   set state = 0, ticket = nextval('posthorn.ticket'), step = d.step + 1, due_at = now(), lease_expires_at = null,
     dispatcher_id = null
   from lost
-  where d.event_id = lost.event_id and d.endpoint_id = lost.endpoint_id and not lost.used_up
-  returning d.event_id, d.endpoint_id
+  where d.ctid = lost.at and not lost.used_up
 ), logged as (
   insert into posthorn.attempt (event_id, endpoint_id, id, number, outcome, state, reason, started_at, ended_at)
   select lost.event_id, lost.endpoint_id, posthorn.uuid_v7(clock_timestamp()), lost.attempts, 3,
-    case when lost.used_up then 5 else 0 end, case when lost.used_up then 'exhausted' end, lost.leased_at, now()
+    case when not lost.used_up then 0 when lost.closed then 6 else 5 end, case when lost.used_up then lost.reason end,
+    lost.leased_at, now()
   from lost
 ), told as materialized (
   select posthorn.publish_operational_many(h.types, h.data) as lanes
@@ -53,7 +53,7 @@ with lost as materialized (
     select array_agg('delivery.exhausted'::text) as types, array_agg(jsonb_build_object(
       'tenant_id', lost.tenant_id, 'endpoint_id', posthorn.type_id('ep', lost.endpoint_id),
       'event_id', posthorn.type_id('evt', lost.event_id), 'reason', 'exhausted')) as data
-    from lost where lost.used_up
+    from lost where lost.used_up and not lost.closed
   ) h
   where h.types is not null
 )
@@ -116,16 +116,23 @@ export async function readLowestLeased(db: Queryable, low: bigint): Promise<bigi
 // made. By key and ticket alone, as a settle: with the state added, stale statistics walk the index of all leases.
 const giveBack = `
 with mine as materialized (
-  select d.event_id, d.endpoint_id
-  from unnest($1::uuid[], $2::uuid[], $3::bigint[]) as r(event_id, endpoint_id, ticket)
-  join posthorn.delivery d on d.event_id = r.event_id and d.endpoint_id = r.endpoint_id and d.ticket = r.ticket
-  order by d.event_id, d.endpoint_id
-  for update of d
+  select d.at
+  from (
+    select u.event_id, u.endpoint_id, u.ticket
+    from unnest($1::uuid[], $2::uuid[], $3::bigint[]) as u(event_id, endpoint_id, ticket)
+    order by u.event_id, u.endpoint_id
+  ) r
+  cross join lateral (
+    select x.ctid as at from posthorn.delivery x
+    where x.event_id = r.event_id and x.endpoint_id = r.endpoint_id and x.ticket = r.ticket
+    limit 1
+    for update
+  ) d
 )
 update posthorn.delivery d
 set state = 0, ticket = nextval('posthorn.ticket'), attempts = d.attempts - 1, lease_expires_at = null, dispatcher_id = null
 from mine
-where d.event_id = mine.event_id and d.endpoint_id = mine.endpoint_id`
+where d.ctid = mine.at`
 
 /** Returns leases that were never acted on: neither logged nor counted. @returns how many were still ours */
 export async function giveBackDeliveries(

@@ -9,7 +9,8 @@ import { breakerLimits } from '../breaker/breaker.ts'
  *   - The attempt is logged in the statement that ends or moves the delivery: there is no end without its log, and no
  *     log without its end.
  *   - Rows are found by primary key and ticket alone. With the state added, stale statistics make the planner walk the
- *     leased index (50 us a row instead of 14), and the ticket fences already.
+ *     leased index (50 us a row instead of 14), and the ticket fences already. They are changed by their place, where the
+ *     ticket is checked again: see planner-guards.ts.
  *   - Rows are taken in the order of their keys, lanes before deliveries and in the order of theirs: unsorted, two
  *     settles deadlock.
  *   - A lane hears only of attempts whose lease still held; and of success only where it may change something, so that a
@@ -17,53 +18,56 @@ import { breakerLimits } from '../breaker/breaker.ts'
  *   - The lanes that it hears are locked before this statement begins (delivery-settle.ts), so that it reads them as they are.
  *   - What the breaker decides is what breaker/breaker.ts decides. A lane that is closed stays as it is.
  *   - Operational events are published in the transaction that makes them true, and only by it.
- *   - At a disabled or deleted lane nothing is owed again: what would be scheduled ends as canceled.
+ *   - At a disabled or deleted lane nothing is owed again: what has not succeeded ends as canceled.
  */
 export const settleLeases = `
 with r as materialized (
   select y.i, y.e, y.p, y.t, y.id, y.n, y.o, y.step, y.fresh, y.wait_ms, y.started, y.ms, y.status, y.code, y.phase,
     y.message, y.url, y.sig, y.agent, y.names, y.headers, y.body, y.cut, y.lane_ms, y.gone,
-    y.c, y.probe,
+    y.c, y.probe, f.at,
     case when y.lane_status >= 2 then 6 else y.s end as s,
     case y.lane_status when 2 then 'endpoint_disabled' when 3 then 'endpoint_deleted' else y.reason end as reason
   from (
     select x.i, x.e, x.p, x.t, x.id, x.n, x.o, x.s, x.reason, x.step, x.fresh, x.wait_ms, x.started, x.ms, x.status,
       x.code, x.phase, x.message, x.url, x.sig, x.agent, x.names, x.headers, x.body, x.cut, x.lane_ms, x.gone,
       x.c, x.probe,
-      case when x.s < 4 then (select l.status from posthorn.lane l where l.endpoint_id = x.p) end as lane_status
+      case when x.s <> 4 then (select l.status from posthorn.lane l where l.endpoint_id = x.p) end as lane_status
     from json_to_recordset($1::json) as x(
       i integer, e uuid, p uuid, t bigint, id uuid, n integer, o smallint, s smallint, reason text, step smallint,
       fresh boolean, wait_ms bigint, started bigint, ms integer, status smallint, code text, phase text, message text,
       url text, sig text, agent text, names text, headers text, body text, cut boolean, lane_ms bigint, gone boolean,
       c smallint, probe boolean)
   ) y
+  left join lateral (
+    select d.ctid as at from posthorn.delivery d where d.event_id = y.e and d.endpoint_id = y.p and d.ticket = y.t limit 1
+  ) f on true
   order by y.e, y.p
 ), ended as (
   delete from posthorn.delivery d using r
-  where d.event_id = r.e and d.endpoint_id = r.p and d.ticket = r.t and r.s >= 4
-  returning r.i, r.e, r.p, r.id, r.n, r.o, r.s, r.reason, r.started, r.ms, r.status, r.code, r.phase, r.message, r.url,
-    r.sig, r.agent, r.names, r.headers, r.body, r.cut, r.lane_ms, r.gone, r.c, r.probe, null::timestamptz as due_at
+  where d.ctid = r.at and d.ticket = r.t and r.s >= 4
+  returning r.i
 ), moved as (
   update posthorn.delivery d
   set state = r.s, ticket = nextval('posthorn.ticket'), due_at = now() + r.wait_ms * interval '1 millisecond',
     step = r.step, fresh = coalesce(r.fresh, false), lease_expires_at = null, dispatcher_id = null
   from r
-  where d.event_id = r.e and d.endpoint_id = r.p and d.ticket = r.t and r.s < 4
-  returning r.i, r.e, r.p, r.id, r.n, r.o, r.s, r.reason, r.started, r.ms, r.status, r.code, r.phase, r.message, r.url,
-    r.sig, r.agent, r.names, r.headers, r.body, r.cut, r.lane_ms, r.gone, r.c, r.probe, case when r.s = 2 then d.due_at end as due_at
-), matched as materialized (
-  select ended.i, ended.e, ended.p, ended.id, ended.n, ended.o, ended.s, ended.reason, ended.started, ended.ms,
-    ended.status, ended.code, ended.phase, ended.message, ended.url, ended.sig, ended.agent, ended.names, ended.headers,
-    ended.body, ended.cut, ended.lane_ms, ended.gone, ended.c, ended.probe, ended.due_at from ended
-  union all
-  select moved.i, moved.e, moved.p, moved.id, moved.n, moved.o, moved.s, moved.reason, moved.started, moved.ms,
-    moved.status, moved.code, moved.phase, moved.message, moved.url, moved.sig, moved.agent, moved.names, moved.headers,
-    moved.body, moved.cut, moved.lane_ms, moved.gone, moved.c, moved.probe, moved.due_at from moved
-), late as materialized (
-  -- not in, for it becomes a hashed look-up also where joins by hash are off
-  select r.e, r.p, r.t, r.id, r.n, r.started, r.ms, r.status, r.code, r.phase, r.message, r.url, r.sig, r.agent,
-    r.names, r.headers, r.body, r.cut
-  from r where r.i not in (select matched.i from matched)
+  where d.ctid = r.at and d.ticket = r.t and r.s < 4
+  returning r.i
+), known as materialized (
+  -- As a column, and not as a condition, it is a hashed look-up, also where joins by hash are off.
+  select r.i, r.e, r.p, r.t, r.id, r.n, r.o, r.s, r.reason, r.started, r.ms, r.status, r.code, r.phase, r.message, r.url,
+    r.sig, r.agent, r.names, r.headers, r.body, r.cut, r.lane_ms, r.gone, r.c, r.probe,
+    case when r.s = 2 then now() + r.wait_ms * interval '1 millisecond' end as due_at,
+    r.i in (select x.i from (select ended.i from ended union all select moved.i from moved) x) as ours
+  from r
+), matched as (
+  select k.e, k.p, k.id, k.n, k.o, k.s, k.reason, k.started, k.ms, k.status, k.code, k.phase, k.message, k.url, k.sig,
+    k.agent, k.names, k.headers, k.body, k.cut, k.lane_ms, k.gone, k.c, k.probe, k.due_at
+  from known k where k.ours
+), late as (
+  select k.e, k.p, k.t, k.id, k.n, k.started, k.ms, k.status, k.code, k.phase, k.message, k.url, k.sig, k.agent, k.names,
+    k.headers, k.body, k.cut
+  from known k where not k.ours
 ), logged as (
   insert into posthorn.attempt (event_id, endpoint_id, id, number, outcome, state, reason, started_at, ended_at,
     next_attempt_at, duration_ms, status, error_code, error_phase, error_message, url, signature, user_agent, header_names,

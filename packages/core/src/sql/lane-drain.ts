@@ -19,10 +19,10 @@ import { beginHot } from './planner-guards.ts'
  */
 const cancelAtLane = (state: '0' | '2' | '3'): string => `
 with gone as materialized (
-  select d.event_id, d.endpoint_id, d.attempts, l.status
+  select d.at, l.status
   from posthorn.lane l
   cross join lateral (
-    select r.event_id, r.endpoint_id, r.attempts
+    select r.ctid as at
     from posthorn.delivery r
     where r.endpoint_id >= $1::uuid and r.endpoint_id <= $1::uuid and r.state = ${state}
     order by r.endpoint_id
@@ -32,7 +32,7 @@ with gone as materialized (
   where l.endpoint_id = $1 and l.draining and l.status >= 2
 ), deleted as (
   delete from posthorn.delivery d using gone
-  where d.event_id = gone.event_id and d.endpoint_id = gone.endpoint_id
+  where d.ctid = gone.at
   returning d.event_id, d.endpoint_id, d.attempts, gone.status
 )
 insert into posthorn.attempt (event_id, endpoint_id, id, number, outcome, state, reason, started_at, ended_at)
