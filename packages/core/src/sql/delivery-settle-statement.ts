@@ -20,7 +20,7 @@ import { breakerLimits } from '../breaker/breaker.ts'
  *   - Operational events are published in the transaction that makes them true, and only by it.
  *   - At a disabled or deleted lane nothing is owed again: what has not succeeded ends as canceled.
  */
-export const settleLeases = `
+const leases = `
 with r as materialized (
   select y.i, y.e, y.p, y.t, y.id, y.n, y.o, y.step, y.fresh, y.wait_ms, y.started, y.ms, y.status, y.code, y.phase,
     y.message, y.url, y.sig, y.agent, y.names, y.headers, y.body, y.cut, y.lane_ms, y.gone,
@@ -87,7 +87,12 @@ with r as materialized (
   from late
   on conflict do nothing
   returning id
-), tally as materialized (
+)`
+
+// What a batch says to lanes and to operators. It costs a millisecond even where it finds nothing to say, so that a batch of
+// which nobody has to hear is settled without it.
+const lanes = `
+tally as materialized (
   -- What the batch has of each lane that has to hear of it: the tally of breaker/breaker.ts.
   select x.p, coalesce(bool_or(x.gone), false) as gone, coalesce(max(x.lane_ms), 0) as lane_ms,
     count(*) filter (where x.c = 1)::integer as good, count(*) filter (where x.c = 2)::integer as bad,
@@ -182,9 +187,17 @@ with r as materialized (
   select posthorn.publish_operational_many(h.types, h.data) as lanes
   from (select array_agg(happened.type) as types, array_agg(happened.data) as data from happened) h
   where h.types is not null
-)
+)`
+
+const superseded = `
 select late.e as event_id, late.p as endpoint_id, late.t as ticket, null::bigint as blocked_ms
-from late where late.id in (select logged_late.id from logged_late)
+from late where late.id in (select logged_late.id from logged_late)`
+
+/** For a batch that says nothing to any lane, and ends no delivery as exhausted. `$1`: the batch. */
+export const settleLeases = `${leases}${superseded}`
+
+/** For any batch. `$1`: the batch; `$2`: after how many milliseconds without a success a failure disables an endpoint. */
+export const settleAndTell = `${leases},${lanes}${superseded}
 union all
 select null, k.endpoint_id, null, ceil(extract(epoch from k.blocked_until - now()) * 1000)::bigint
 from reckoned k where k.blocked_until > now() and not k.closes

@@ -1,5 +1,5 @@
 import type { Pool } from '../db/pool.ts'
-import { settleLeases } from './delivery-settle-statement.ts'
+import { settleAndTell, settleLeases } from './delivery-settle-statement.ts'
 import { beginHot } from './planner-guards.ts'
 
 const lockLanes = `
@@ -118,11 +118,12 @@ export async function settleDeliveries(
   try {
     const statements: Promise<unknown>[] = [client.query(beginHot)]
     if (told.size > 0) statements.push(client.query(lockLanes, [[...told]]))
-    const settled = client.query<SettledRow>({
-      name: 'settle-leases',
-      text: settleLeases,
-      values: [JSON.stringify(items.map((item, at) => toRecord(item, at, told))), disableAfterMs],
-    })
+    const batch = JSON.stringify(items.map((item, at) => toRecord(item, at, told)))
+    const settled = client.query<SettledRow>(
+      told.size > 0 || items.some((item) => item.reason === 'exhausted')
+        ? { name: 'settle-and-tell', text: settleAndTell, values: [batch, disableAfterMs] }
+        : { name: 'settle-leases', text: settleLeases, values: [batch] },
+    )
     statements.push(settled)
     statements.push(client.query('commit'))
     await settleAll(statements)
