@@ -15,6 +15,7 @@ import type { createEndpointCache } from './endpoint-cache.ts'
 import { attempt, expire, type FlightDeps } from './flight.ts'
 import type { Heart } from './heart.ts'
 import type { LaneBook } from './lane-book.ts'
+import { deliveryName } from './log-names.ts'
 import type { Marks } from './marks.ts'
 import type { Settler } from './settler.ts'
 import type { Bell } from './signal.ts'
@@ -175,7 +176,7 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
         const event = events.get(lease.eventId)
         const profile = profiles.get(lease.endpointId)
         if (stopped || signal.aborted || !heart.alive() || event === undefined || profile === undefined) {
-          if (event === undefined) log.error({ event_id: lease.eventId }, 'the payload of an owed event is gone')
+          if (event === undefined) log.error({ delivery: deliveryName(lease) }, 'the payload of an owed event is gone')
           unsent.push(lease)
         } else if (lease.ageMs > deps.flight.maxAgeMs) {
           finish(expire(lease))

@@ -2,6 +2,8 @@ import { createSigner, type Log, type Signer, type Vault } from '@posthorn/core'
 import type { Pool } from '@posthorn/core/db'
 import { type EndpointToSend, readEndpointsToSend } from '@posthorn/core/sql'
 
+import { endpointName } from './log-names.ts'
+
 /** What sending to an endpoint needs, opened and ready. */
 export type SendProfile = {
   version: number
@@ -69,7 +71,7 @@ export function createEndpointCache(deps: { pool: Pool; vault: Vault; log: Log }
           cache.set(row.id, profile)
           result.set(row.id, profile)
         } catch (error) {
-          log.error({ endpoint_id: row.id, err: error }, 'an endpoint could not be opened for sending')
+          log.error({ endpoint: endpointName(row.id), err: error }, 'an endpoint could not be opened for sending')
         }
       }
       for (const id of cache.keys()) {

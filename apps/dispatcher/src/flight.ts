@@ -1,6 +1,7 @@
 import { encodeId, type Log, uuidV7 } from '@posthorn/core'
 import { type EventToSend, type Lease, outcomeCode, type Settlement, stateCode } from '@posthorn/core/sql'
 import type { SendProfile } from './endpoint-cache.ts'
+import { deliveryName } from './log-names.ts'
 import type { Outcome, Sender } from './sender/index.ts'
 import { decide } from './verdict.ts'
 
@@ -99,10 +100,7 @@ export async function attempt(flight: Flight, signal: AbortSignal, deps: FlightD
       signal,
     })
   } catch (error) {
-    deps.log.error(
-      { err: error, event_id: lease.eventId, endpoint_id: lease.endpointId },
-      'an attempt could not be made',
-    )
+    deps.log.error({ err: error, delivery: deliveryName(lease) }, 'an attempt could not be made')
     outcome = {
       startedAt: new Date(now),
       durationMs: Date.now() - now,

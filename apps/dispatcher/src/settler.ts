@@ -2,6 +2,7 @@ import type { Log } from '@posthorn/core'
 import { isDatabaseUnavailable, type Pool } from '@posthorn/core/db'
 import { type Settlement, type SettleResult, settleDeliveries } from '@posthorn/core/sql'
 import pRetry from 'p-retry'
+import { deliveryName } from './log-names.ts'
 
 /**
  * Gathers settlements and writes them in batches: one statement, one commit, many deliveries.
@@ -79,10 +80,7 @@ export function createSettler(deps: {
     try {
       const result = await retried(batch)
       for (const lease of result.superseded) {
-        log.warn(
-          { event_id: lease.eventId, endpoint_id: lease.endpointId },
-          'a lease was no longer ours: its attempt is logged as superseded',
-        )
+        log.warn({ delivery: deliveryName(lease) }, 'a lease was no longer ours: its attempt is logged as superseded')
       }
       return result
     } catch (error) {
@@ -90,12 +88,12 @@ export function createSettler(deps: {
       if (batch.length > 1) return writeEach(batch)
       const item = batch[0]!
       log.error(
-        { err: error, event_id: item.eventId, endpoint_id: item.endpointId },
+        { err: error, delivery: deliveryName(item) },
         'an attempt could not be logged whole; what the receiver sent is left out',
       )
       return retried([bare(item)]).catch((fault: unknown) => {
         log.error(
-          { err: fault, event_id: item.eventId },
+          { err: fault, delivery: deliveryName(item) },
           'an attempt could not be settled; its lease will be reclaimed',
         )
         return nothing

@@ -1,6 +1,7 @@
 import type { Log } from '@posthorn/core'
 import type { Pool } from '@posthorn/core/db'
 import { cancelAtClosedLane, finishLaneDrain, readDrainingLanes } from '@posthorn/core/sql'
+import { endpointName } from '../log-names.ts'
 import { type Loop, startLoop } from '../loop.ts'
 import type { Timing } from '../timing.ts'
 
@@ -24,7 +25,7 @@ export function startDrain(deps: { pool: Pool; timing: Timing; log: Log }): Loop
           if (count < batch) break
         }
         if (await finishLaneDrain(pool, endpointId)) {
-          log.info({ endpoint_id: endpointId }, 'what was owed to a closed endpoint is canceled')
+          log.info({ endpoint: endpointName(endpointId) }, 'what was owed to a closed endpoint is canceled')
         }
       }
       return canceled > 0 ? 50 : timing.drainMs

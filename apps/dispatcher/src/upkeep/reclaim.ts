@@ -2,6 +2,7 @@ import type { Log } from '@posthorn/core'
 import type { Pool } from '@posthorn/core/db'
 import { readLowestLeased, reclaimDeliveries } from '@posthorn/core/sql'
 import type { LaneBook } from '../lane-book.ts'
+import { deliveryName } from '../log-names.ts'
 import { type Loop, startLoop } from '../loop.ts'
 import type { Marks } from '../marks.ts'
 import type { Timing } from '../timing.ts'
@@ -37,7 +38,7 @@ export function startReclaim(deps: {
       })
       for (const delivery of taken) {
         log.warn(
-          { event_id: delivery.eventId, endpoint_id: delivery.endpointId, ended: delivery.usedUp },
+          { delivery: deliveryName(delivery), ended: delivery.usedUp },
           'a lease was lost: its dispatcher died or stalled',
         )
         book.offer(delivery.endpointId, 'doorbell')
