@@ -49,6 +49,17 @@ test('lanes that never answered leave a quarter of the slots to those that have'
   expect(allotted(['new', 'good'])).toEqual({ good: 64 })
 })
 
+test('lanes whose last attempt failed hold at most an eighth, and leave the share of the unproven to others', () => {
+  prove('good')
+  const dead = named('dead', 40)
+  for (const id of dead) for (const ticket of take(id, 1)) bulkhead.land(id, ticket, 'bad')
+  expect(Object.values(allotted(dead)).reduce((sum, most) => sum + most, 0)).toBe(32)
+  for (const id of dead.slice(0, 32)) take(id, 1)
+  expect(allotted([...dead, 'new', 'good'])).toEqual({ new: 64, good: 64 })
+  bulkhead.land('dead0', '41', 'good')
+  expect(allotted(['dead0', 'dead1'])).toMatchObject({ dead1: 1 })
+})
+
 test('lanes that hang hold at most half', () => {
   const hung = named('hung', 7)
   for (const id of hung) take(id, 18)
