@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream'
-import { createLog } from '@posthorn/core'
+import { createLog, encodeId } from '@posthorn/core'
 import type { Settlement } from '@posthorn/core/sql'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createSettler } from '../../apps/dispatcher/src/settler.ts'
@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => bench.close())
 
-type Line = { level: string; msg: string; event_id?: string }
+type Line = { level: string; msg: string; delivery?: string }
 
 function createTestSettler(pool = bench.pool) {
   const lines: Line[] = []
@@ -76,7 +76,9 @@ test.each<[string, Partial<Settlement>, Partial<Settlement>]>([
   expect(bad).toMatchObject({ outcome: 2, state: 5, reason: 'exhausted', response_body: null })
   if ('status' in kept) expect(bad.status).toBe(kept.status)
   expect(bad.error_message).toBe(kept.error?.message ?? null)
-  expect(lines.filter((line) => line.level === 'error').map((line) => line.event_id)).toEqual([leases[17]!.eventId])
+  expect(lines.filter((line) => line.level === 'error').map((line) => line.delivery)).toEqual([
+    `${encodeId('evt', leases[17]!.eventId)}/${encodeId('ep', leases[17]!.endpointId)}`,
+  ])
 })
 
 test('a delivery whose log has no place any more is refused alone, and said', async () => {
@@ -95,7 +97,8 @@ test('a delivery whose log has no place any more is refused alone, and said', as
   expect(await settler.flush(10_000)).toBe(0)
   expect((await owedAt(bench.pool, [lane])).map((row) => row.event_id)).toEqual([day])
   expect(await loggedAt(bench.pool, [lane])).toHaveLength(5)
-  expect(lines.filter((line) => line.level === 'error').every((line) => line.event_id === day)).toBe(true)
+  const named = `${encodeId('evt', day)}/${encodeId('ep', lane)}`
+  expect(lines.filter((line) => line.level === 'error').every((line) => line.delivery === named)).toBe(true)
   await bench.pool.query('delete from posthorn.delivery where event_id = $1', [day])
 })
 
