@@ -72,6 +72,19 @@ const untroubled = {
   ramp_cap: null,
 }
 
+test('the time of a pause does not count against an endpoint; its failures stay', async () => {
+  const at = await make('rested')
+  await api.pool.query(
+    `update posthorn.lane l set failing_since = now() - interval '9 days', failures_in_a_row = 3 from posthorn.endpoint e
+     where e.id = l.endpoint_id and e.uid = 'rested'`,
+  )
+  await api.call('PATCH', at, { json: { status: 'enabled' } })
+  expect((await lane('rested')).failing_since).not.toBeNull()
+  await api.call('PATCH', at, { json: { status: 'paused' } })
+  await api.call('PATCH', at, { json: { status: 'enabled' } })
+  expect(await lane('rested')).toMatchObject({ status: 0, failing_since: null, failures_in_a_row: 3 })
+})
+
 test('disabling has what is owed canceled; enabling starts afresh', async () => {
   const at = await make('disabled')
   expect((await api.call('PATCH', at, { json: { status: 'disabled' } })).body).toMatchObject({
@@ -93,12 +106,7 @@ test('another URL begins without the failures of the old one; the same URL, or a
   const trouble = () => api.pool.query(`update posthorn.lane set ${troubled} where endpoint_id = $1`, [id])
   await trouble()
   const kept = await lane('moved')
-  for (const json of [
-    { url: 'https://example.com/' },
-    { description: 'x', max_in_flight: 3 },
-    { status: 'paused' },
-    { status: 'enabled' },
-  ]) {
+  for (const json of [{ url: 'https://example.com/' }, { description: 'x', max_in_flight: 3 }, { status: 'enabled' }]) {
     expect((await api.call('PATCH', at, { json })).status).toBe(200)
     const { status: _, ...now } = await lane('moved')
     const { status: __, ...before } = kept

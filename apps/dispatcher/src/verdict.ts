@@ -12,7 +12,7 @@ export type Verdict = Pick<
 const throttling = new Set([429, 502, 503, 504])
 const maxLaneWaitMs = 3_600_000
 /** Faults on our side of the wire: they say nothing of the endpoint, and cost its delivery no step. */
-const ours = new Set<NonNullable<Outcome['error']>['code']>(['internal', 'local_limit', 'dns_failed'])
+const ours = new Set<NonNullable<Outcome['error']>['code']>(['internal', 'local_limit', 'dns_failed', 'unreachable'])
 const shortestOwnWaitMs = 30_000
 const longestOwnWaitMs = 3_600_000
 

@@ -37,9 +37,15 @@ export function changeOfStatus(current: string, wanted: Status | null | undefine
     return { endpoint, lane: { status: laneStatus.disabled, draining: true }, event: 'endpoint.disabled' as const }
   }
   const again = current === 'disabled'
+  // While it was paused nothing could succeed: that time does not count against it.
+  const resumed = current === 'paused' && status === 'enabled'
   return {
     endpoint: { status, disabledReason: null },
-    lane: { status: laneStatus[status], draining: false, ...(again ? forgiven : {}) },
+    lane: {
+      status: laneStatus[status],
+      draining: false,
+      ...(again ? forgiven : resumed ? { failingSince: null } : {}),
+    },
     event: again && status === 'enabled' ? ('endpoint.enabled' as const) : null,
   }
 }
