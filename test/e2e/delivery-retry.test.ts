@@ -87,17 +87,19 @@ describe.concurrent('retries', () => {
       seen.add(webhookId(request))
       return { status: first ? 500 : 200 }
     }
-    // As many as are in flight at once: by then its breaker is open, and the retries wait for it.
-    const endpoint = await endpointAt('spread', failOnce, { retry_schedule: [1], max_in_flight: 100 })
+    // Six at each of ten: more failures in a row would trip a breaker, and the retries would wait for it.
+    const names = Array.from({ length: 10 }, (_, n) => `spread-${n}`)
+    const endpoints = await Promise.all(names.map((name) => endpointAt(name, failOnce, { retry_schedule: [1] })))
+    const all = () => names.flatMap((name) => arrived(name))
     await cluster.publishAll(
       tenant,
-      Array.from({ length: 60 }, () => ({ type: 'spread', payload: '1' })),
+      names.flatMap((type) => Array.from({ length: 6 }, () => ({ type, payload: '1' }))),
     )
-    await receiver.waitUntil(() => arrived('spread').length === 120, 30_000)
+    await receiver.waitUntil(() => all().length === 120, 30_000)
     const { rows } = await cluster.pool.query<{ ms: number }>(
       `select extract(epoch from next_attempt_at - ended_at)::float8 * 1000 as ms
-       from posthorn.attempt where endpoint_id = $1 and number = 1`,
-      [decodeId('ep', endpoint.id)],
+       from posthorn.attempt where endpoint_id = any($1) and number = 1`,
+      [endpoints.map((endpoint) => decodeId('ep', endpoint.id))],
     )
     const waits = rows.map((row) => row.ms)
     expect(waits).toHaveLength(60)
@@ -106,7 +108,7 @@ describe.concurrent('retries', () => {
     // Sixty draws from 400 ms leave neither end empty.
     expect(Math.min(...waits)).toBeLessThan(880)
     expect(Math.max(...waits)).toBeGreaterThan(1_120)
-    for (const requests of Map.groupBy(arrived('spread'), webhookId).values())
+    for (const requests of Map.groupBy(all(), webhookId).values())
       for (const gap of gapsMs(requests)) expect(gap).toBeGreaterThanOrEqual(790)
   })
 
