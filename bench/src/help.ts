@@ -10,7 +10,7 @@ Options
   --list             the scenarios, and which of them run when none is named
   --runs N           run each scenario N times; the table gives the median and the spread (default 1)
   --seconds N        how long each timed part lasts (default: the scenario's own, 5 to 20 s)
-  --deliveries N     the backlog of a drain (default 50,000)
+  --deliveries N     the backlog of a drain, and half of that of isolation's endpoint that hangs (default 50,000)
   --rate N           events a second of the latency scenario (default: a tenth of the best, measured first)
   --all              every scenario; among them the drains with the default POSTHORN_CONCURRENCY
   --json             one JSON line a scenario on stdout, instead of the table
@@ -28,7 +28,7 @@ Ends with 0 when every scenario was measured, its targets reached or missed; 1 w
 delivery was lost or doubled; 2 for a mistake on the command line.
 
 Examples
-  pnpm bench                                      the default set, about four minutes
+  pnpm bench                                      the default set, about six minutes
   pnpm bench drain-10 --deliveries 200000 --runs 5
   pnpm bench latency --rate 200 --seconds 60 --json
   pnpm bench drain-1000 --profile

@@ -2,6 +2,8 @@ import type { Scenario } from '../scenario.ts'
 import { accept, acceptBatch } from './accept.ts'
 import { createDrain } from './drain.ts'
 import { idle } from './idle.ts'
+import { isolation } from './isolation.ts'
+import { claimBlocked } from './isolation-claim.ts'
 import { latency } from './latency.ts'
 import { raw } from './raw.ts'
 
@@ -24,4 +26,6 @@ export const scenarios: readonly Scenario[] = [
   acceptBatch,
   latency,
   idle,
+  isolation,
+  claimBlocked,
 ]
