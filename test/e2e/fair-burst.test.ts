@@ -36,7 +36,7 @@ afterAll(async () => {
 test('a tenant that bursts 50,000 events keeps nobody else waiting', async () => {
   await owe(cluster.pool, loud, burstEach)
   const traffic = startTraffic(cluster, receiver, quiet, 50)
-  await sleep(10_000)
+  await sleep(7_000)
   const { rows } = await cluster.pool.query<{ n: number }>(
     'select count(*)::int as n from posthorn.delivery d where d.endpoint_id in (select l.endpoint_id from posthorn.lane l where l.tenant_id = $1)',
     ['loud'],

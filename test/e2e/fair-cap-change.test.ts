@@ -27,14 +27,14 @@ test('a cap that is changed under traffic holds from the answer on, whatever was
   const reached = (cap: number, from: number) =>
     receiver.waitUntil(() => receiver.requests.slice(from).some((each) => each.inFlightAtArrival === cap), 10_000)
   await reached(20, 0)
-  await sleep(2_000)
+  await sleep(1_000)
   expect(receiver.maxInFlight(path)).toBe(20)
 
   const toThree = await change(3)
-  await sleep(3_000)
+  await sleep(2_000)
   const toTen = await change(10)
   await reached(10, toTen)
-  await sleep(3_000)
+  await sleep(2_000)
   const all = receiver.requests.slice()
   const atThree = all.slice(toThree, toTen)
   const atTen = all.slice(toTen)

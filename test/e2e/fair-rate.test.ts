@@ -5,7 +5,7 @@ import { duplicates } from '../support/webhooks.ts'
 import { owe, type Registered, registerAll } from './fair-traffic.ts'
 
 const limit = 10
-const seconds = 12
+const seconds = 10
 /** One token, and what comes in a tenth of a second. */
 const burst = 2
 
