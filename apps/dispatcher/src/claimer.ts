@@ -59,7 +59,7 @@ const rowsPerClaim = 200
 export function startClaimer(deps: ClaimerDeps): Claimer {
   const { pool, book, bell, marks, heart, settler, bulkhead, watchList, timing, concurrency, log } = deps
   const mode = createClaimMode()
-  const pausedBelow = Math.max(1, Math.min(32, concurrency >> 3))
+  const pausedBelow = Math.max(1, Math.min(100, concurrency >> 2))
   let inFlight = 0
   /** Tickets of the leases that are ours: from the claim's answer until they are settled or given back. */
   const held = new Set<string>()

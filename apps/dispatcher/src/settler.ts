@@ -21,6 +21,10 @@ export type Settler = {
 const maxBatch = 400
 const maxBatchBytes = 2_000_000
 const maxFlights = 2
+// A settle costs the database about 2 ms and 46 us a row. Under load, twenty milliseconds make its batches several times as
+// large; a lane alone, whose cap waits for its settles, never has as many.
+const busyFrom = 32
+const busyGatherMs = 20
 const nothing: SettleResult = { superseded: [], blocked: [], rung: [] }
 
 export function createSettler(deps: {
@@ -36,6 +40,7 @@ export function createSettler(deps: {
   let waiting: Settlement[] = []
   let unwritten = 0
   let flights = 0
+  let lastBatch = 0
   let timer: NodeJS.Timeout | undefined
   let onEmpty: (() => void)[] = []
   const given = new AbortController()
@@ -44,7 +49,7 @@ export function createSettler(deps: {
     waiting.push(item)
     unwritten++
     if (waiting.length >= maxBatch) depart()
-    else timer ??= setTimeout(depart, gatherMs)
+    else timer ??= setTimeout(depart, lastBatch >= busyFrom ? busyGatherMs : gatherMs)
   }
 
   function depart(): void {
@@ -52,6 +57,7 @@ export function createSettler(deps: {
     timer = undefined
     while (flights < maxFlights && waiting.length > 0) {
       const batch = takeBatch()
+      lastBatch = batch.length
       flights++
       void write(batch).then((result) => {
         flights--

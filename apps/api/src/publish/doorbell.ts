@@ -3,7 +3,7 @@ import type { Pool } from '@posthorn/core/db'
 import { ringDoorbell } from '@posthorn/core/sql'
 
 /** How long lanes are gathered before the doorbell is rung for all of them. */
-const gatherMs = 3
+const gatherMs = 1
 /** Lanes waiting at most: past them some are left to the sweep. */
 const maxLanes = 20_000
 
