@@ -125,8 +125,8 @@ export function createSettler(deps: {
       maxTimeout: 1_000,
       randomize: true,
       signal: given.signal,
-      shouldRetry: ({ error, attemptNumber }) =>
-        isDatabaseUnavailable(error) || (isPassing(error) && attemptNumber < 20),
+      // Deadlocks, serialization failures and lock time-outs count as unavailable: the same statement may succeed next.
+      shouldRetry: ({ error }) => isDatabaseUnavailable(error),
       onFailedAttempt: ({ error, attemptNumber }) => {
         if (attemptNumber === 1)
           log.warn({ err: error, settlements: batch.length }, 'a settle failed, and is sent again')
@@ -155,12 +155,6 @@ export function createSettler(deps: {
       return unwritten
     },
   }
-}
-
-/** Deadlock, serialization failure, lock time-out: the same statement may succeed the next time. */
-function isPassing(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code
-  return code === '40P01' || code === '40001' || code === '55P03'
 }
 
 /** The settlement without what a stranger wrote or no column holds: what remains cannot be refused. */
