@@ -1,31 +1,20 @@
-import type { Lease, Settlement } from '@posthorn/core/sql'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Lease } from '@posthorn/core/sql'
+import { expect, test } from 'vitest'
 import {
   addLane,
-  type Bench,
   claimFrom,
   failed,
   leasesOf,
-  openBench,
   owe,
   scheduled,
   settle,
   settlementOf,
+  useBench,
 } from './claim-fixture.ts'
-import { age, laneState, leaseAnyway } from './lane-fixture.ts'
+import { age, bad, good, laneState, leaseAnyway, watchedOf } from './lane-fixture.ts'
 
-let bench: Bench
+const bench = useBench(12)
 
-beforeAll(async () => {
-  bench = await openBench(12)
-})
-
-afterAll(() => bench.close())
-
-const watchedOf = (lease: Lease) => ({ watched: lease.watched, probe: lease.probe })
-const bad = (lease: Lease, rest: Partial<Settlement> = {}) =>
-  settlementOf(lease, { ...scheduled, waitMs: 60_000, health: 'bad', ...watchedOf(lease), ...rest })
-const good = (lease: Lease) => settlementOf(lease, { health: 'good', ...watchedOf(lease) })
 const mute = (lease: Lease, code: string) =>
   settlementOf(lease, {
     ...scheduled,

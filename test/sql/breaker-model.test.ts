@@ -1,19 +1,13 @@
 import { type Breaker, settleBreaker, type Tally } from '@posthorn/core'
 import { type Settlement, settleDeliveries } from '@posthorn/core/sql'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { addLane, type Bench, openBench, scheduled, settlementOf, succeeded } from './claim-fixture.ts'
+import { expect, test } from 'vitest'
+import { addLane, scheduled, settlementOf, succeeded, useBench } from './claim-fixture.ts'
 import { age, type LaneState, laneState, leaseAnyway } from './lane-fixture.ts'
 
 /* The settle statement decides what breaker.ts decides, whatever comes in whatever order. */
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench()
-})
-
-afterAll(() => bench.close())
+const bench = useBench()
 
 const disableAfterMs = 5 * 86_400_000
 

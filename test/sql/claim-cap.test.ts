@@ -1,16 +1,15 @@
 import { promoteDeliveries, reclaimDeliveries } from '@posthorn/core/sql'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import {
   addLane,
-  type Bench,
   claimFrom,
   failed,
-  openBench,
   owe,
   randomOf,
   scheduled,
   settle,
   settlementOf,
+  useBench,
 } from './claim-fixture.ts'
 
 const caps = [1, 2, 3, 5]
@@ -18,10 +17,9 @@ const eventsPerLane = 200
 const claimers = 8
 const fromTheBeginning = { due: '-infinity', settledMs: 0 }
 
-let bench: Bench
+const bench = useBench(30)
 
 beforeAll(async () => {
-  bench = await openBench(30)
   // Looks at the lanes of each claim before it commits, under the claim's own locks: the count is that of the moment.
   await bench.pool.query(`
     create table breach (endpoint_id uuid, leased integer, cap integer);
@@ -42,8 +40,6 @@ beforeAll(async () => {
     create trigger witness after update on posthorn.delivery referencing new table as new_rows
       for each statement execute function witness();`)
 })
-
-afterAll(() => bench.close())
 
 /** The leases of each lane and its cap, as one snapshot has them. */
 async function snapshot(lanes: readonly string[]) {

@@ -10,6 +10,7 @@ import {
   settleDeliveries,
   stateCode,
 } from '@posthorn/core/sql'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 export type Bench = {
@@ -22,8 +23,32 @@ export type Bench = {
   close(): Promise<void>
 }
 
+/**
+ * A bench for the whole file: open from the first of its hooks to the last of its tests. To be called before the file's
+ * own hooks are.
+ */
+export function useBench(max = 10): Bench {
+  const bench = {} as Bench
+  beforeAll(async () => {
+    Object.assign(bench, await openBench(max))
+  })
+  // Nothing to close where it did not open.
+  afterAll(() => bench.close?.())
+  return bench
+}
+
+/** As `useBench`, but new for each test. */
+export function useBenchForEach(max = 10): Bench {
+  const bench = {} as Bench
+  beforeEach(async () => {
+    Object.assign(bench, await openBench(max))
+  })
+  afterEach(() => bench.close?.())
+  return bench
+}
+
 /** A database of the file's own, as a dispatcher sees it. */
-export async function openBench(max = 10): Promise<Bench> {
+async function openBench(max = 10): Promise<Bench> {
   const database = await createTestDatabase()
   const pools: Pool[] = []
   const poolOf = (most: number, statementTimeoutMs = 30_000): Pool => {

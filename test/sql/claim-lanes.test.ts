@@ -1,16 +1,10 @@
 import { claimDeliveries } from '@posthorn/core/sql'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { beginHot } from '../../packages/core/src/sql/planner-guards.ts'
 import { eventually } from '../support/wait.ts'
-import { addLane, addLanes, type Bench, claimFrom, leasesOf, openBench, owe, owedAt } from './claim-fixture.ts'
+import { addLane, addLanes, claimFrom, leasesOf, owe, owedAt, useBench } from './claim-fixture.ts'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench()
-})
-
-afterAll(() => bench.close())
+const bench = useBench()
 
 test('a claim leases the oldest first, each with a new ticket, an end on the clock of the database, and a number', async () => {
   const lane = await addLane(bench.pool, { timeoutMs: 4_000 })

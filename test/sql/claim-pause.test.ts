@@ -1,17 +1,11 @@
 import { giveBackDeliveries } from '@posthorn/core/sql'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { addLanes, type Bench, claimFrom, openBench, owe } from './claim-fixture.ts'
+import { expect, test } from 'vitest'
+import { addLanes, claimFrom, owe, useBench } from './claim-fixture.ts'
 
 const pauses = 210
 const claimers = 5
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench(claimers + 3)
-})
-
-afterAll(() => bench.close())
+const bench = useBench(claimers + 3)
 
 /** Each closes the lane in a way of its own, as the API does: in a transaction that writes the lane. */
 const closings = [

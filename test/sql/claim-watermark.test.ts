@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLog } from '@posthorn/core'
 import { beatDispatcher, claimDeliveries } from '@posthorn/core/sql'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createClaimMode } from '../../apps/dispatcher/src/claim-mode.ts'
 import { createLaneBook } from '../../apps/dispatcher/src/lane-book.ts'
 import { createMarks } from '../../apps/dispatcher/src/marks.ts'
@@ -9,15 +9,9 @@ import { createBell } from '../../apps/dispatcher/src/signal.ts'
 import { defaultTiming } from '../../apps/dispatcher/src/timing.ts'
 import { startSweep } from '../../apps/dispatcher/src/upkeep/sweep.ts'
 import { eventually } from '../support/wait.ts'
-import { addLane, addLanes, type Bench, openBench, owe, randomOf, settle, settlementOf } from './claim-fixture.ts'
+import { addLane, addLanes, owe, randomOf, settle, settlementOf, useBench } from './claim-fixture.ts'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench(20)
-})
-
-afterAll(() => bench.close())
+const bench = useBench(20)
 
 type Ways = { next(): 'safe' | 'fast'; record(mode: 'safe' | 'fast', ms: number, lanes: number): void }
 
@@ -141,7 +135,7 @@ test.each([
     )
     return rows[0]!.n
   }
-  await eventually(async () => (await left()) === 0 || Promise.reject(new Error(`${await left()} left`)), 5_000)
+  await eventually(async () => (await left()) === 0 || Promise.reject(new Error(`${await left()} left`)), 30_000)
   expect(claiming.claimed.size).toBe(committed.length)
   expect(new Set(committed).symmetricDifference(new Set(claiming.claimed.keys())).size).toBe(0)
   // Each was leased once: nobody has lost a lease here.

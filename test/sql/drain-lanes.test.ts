@@ -7,32 +7,25 @@ import {
   readDrainingLanes,
   sweepLanes,
 } from '@posthorn/core/sql'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { defaultTiming } from '../../apps/dispatcher/src/timing.ts'
 import { startDrain } from '../../apps/dispatcher/src/upkeep/drain.ts'
 import { eventually } from '../support/wait.ts'
 import {
   addLane,
   addLanes,
-  type Bench,
   failed,
   leasesOf,
   loggedAt,
-  openBench,
   owe,
   owedAt,
   scheduled,
   settle,
   settlementOf,
+  useBench,
 } from './claim-fixture.ts'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench(16)
-})
-
-afterAll(() => bench.close())
+const bench = useBench(16)
 
 function draining() {
   const loop = startDrain({ pool: bench.pool, timing: { ...defaultTiming, drainMs: 10 }, log: createLog('warn') })

@@ -1,22 +1,16 @@
 import { createLog } from '@posthorn/core'
 import { beforeAllLanes, type ExpireCursor, expireWaiting } from '@posthorn/core/sql'
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { defaultTiming } from '../../apps/dispatcher/src/timing.ts'
 import { startExpire } from '../../apps/dispatcher/src/upkeep/expire.ts'
 import { eventually } from '../support/wait.ts'
-import { addLane, type Bench, leasesOf, loggedAt, openBench, owe, owedAt } from './claim-fixture.ts'
+import { addLane, leasesOf, loggedAt, owe, owedAt, useBench } from './claim-fixture.ts'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench()
-})
+const bench = useBench()
 
 afterEach(async () => {
   await bench.pool.query('delete from posthorn.delivery')
 })
-
-afterAll(() => bench.close())
 
 const maxAgeMs = 5 * 86_400_000
 const old = `now() - interval '6 days'`

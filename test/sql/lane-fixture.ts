@@ -1,6 +1,6 @@
 import type { Queryable } from '@posthorn/core/db'
-import type { Lease } from '@posthorn/core/sql'
-import { type Bench, owe } from './claim-fixture.ts'
+import type { Lease, Settlement } from '@posthorn/core/sql'
+import { type Bench, owe, scheduled, settlementOf } from './claim-fixture.ts'
 
 /** A lane's breaker and bucket, as they are now; times in milliseconds from now (negative: past). */
 export type LaneState = {
@@ -65,6 +65,16 @@ export async function leaseAnyway(bench: Bench, lane: string, count: number): Pr
     probe: false,
   }))
 }
+
+/** What the lane hears of these leases' attempts. */
+export const watchedOf = (lease: Lease) => ({ watched: lease.watched, probe: lease.probe })
+
+/** A failure that counts against the lane, to be tried again in a minute. */
+export const bad = (lease: Lease, rest: Partial<Settlement> = {}) =>
+  settlementOf(lease, { ...scheduled, waitMs: 60_000, health: 'bad', ...watchedOf(lease), ...rest })
+
+/** A success that the lane hears of. */
+export const good = (lease: Lease) => settlementOf(lease, { health: 'good', ...watchedOf(lease) })
 
 /** An endpoint of the tenant `posthorn` that takes operational events of all types. @returns its id */
 export async function addOperator(db: Queryable): Promise<string> {

@@ -1,33 +1,12 @@
 import { decodeId } from '@posthorn/core'
-import { type Lease, reclaimDeliveries, type Settlement } from '@posthorn/core/sql'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import {
-  addLane,
-  type Bench,
-  failed,
-  leasesOf,
-  openBench,
-  owe,
-  owedAt,
-  scheduled,
-  settle,
-  settlementOf,
-} from './claim-fixture.ts'
-import { addOperator, age, leaseAnyway, toldEvents } from './lane-fixture.ts'
+import { reclaimDeliveries, type Settlement } from '@posthorn/core/sql'
+import { expect, test } from 'vitest'
+import { addLane, failed, leasesOf, owe, owedAt, settle, settlementOf, useBenchForEach } from './claim-fixture.ts'
+import { addOperator, age, bad, good, leaseAnyway, toldEvents } from './lane-fixture.ts'
 
 /* Events about Posthorn itself: in the transaction of what they tell of, once, to whoever asked for them. */
 
-let bench: Bench
-
-beforeEach(async () => {
-  bench = await openBench()
-})
-
-afterEach(() => bench.close())
-
-const bad = (lease: Lease, rest: Partial<Settlement> = {}) =>
-  settlementOf(lease, { ...scheduled, waitMs: 60_000, health: 'bad', watched: true, probe: lease.probe, ...rest })
-const good = (lease: Lease) => settlementOf(lease, { health: 'good', watched: true })
+const bench = useBenchForEach()
 
 /** Trips, is found failing again, closes, exhausts a delivery, and ends by 410. */
 async function live(lane: string): Promise<Settlement[][]> {

@@ -1,16 +1,10 @@
 import { createClient } from '@posthorn/core/db'
 import { dropExpiredPartitions, makePartitionsAhead, readEventsToSend } from '@posthorn/core/sql'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/wait.ts'
-import { addLane, type Bench, leasesOf, loggedAt, openBench, owe, settle, settlementOf } from './claim-fixture.ts'
+import { addLane, leasesOf, loggedAt, owe, settle, settlementOf, useBench } from './claim-fixture.ts'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench()
-})
-
-afterAll(() => bench.close())
+const bench = useBench()
 
 const dayMs = 86_400_000
 const retentionMs = 30 * dayMs

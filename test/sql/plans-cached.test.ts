@@ -9,7 +9,7 @@ import {
   sweepLanes,
 } from '@posthorn/core/sql'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { addLanes, type Bench, openBench, owe, scheduled, settle, settlementOf } from './claim-fixture.ts'
+import { addLanes, owe, scheduled, settle, settlementOf, useBench } from './claim-fixture.ts'
 import { type Captured, createCapture } from './plans-capture.ts'
 
 /*
@@ -17,13 +17,12 @@ import { type Captured, createCapture } from './plans-capture.ts'
  * held a handful of rows; then the first burst comes, and until the statistics follow, those plans are what it has.
  */
 
-let bench: Bench
+const bench = useBench()
 let capture: Captured
 let upkeep: Captured
 let lanes: string[]
 
 beforeAll(async () => {
-  bench = await openBench()
   lanes = await addLanes(bench.pool, 20, { maxInFlight: 100 })
   const { rows: tables } = await bench.pool.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c
@@ -36,9 +35,8 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await capture.close()
-  await upkeep.close()
-  await bench.close()
+  await capture?.close()
+  await upkeep?.close()
 })
 
 const claim = async (limit: number): Promise<Lease[]> => {

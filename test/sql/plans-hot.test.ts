@@ -15,7 +15,7 @@ import {
   sweepLanes,
 } from '@posthorn/core/sql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addLanes, type Bench, failed, openBench, owe, scheduled, settle, settlementOf } from './claim-fixture.ts'
+import { addLanes, failed, owe, scheduled, settle, settlementOf, useBench } from './claim-fixture.ts'
 import { type Captured, createCapture, type PlanNode } from './plans-capture.ts'
 
 /*
@@ -23,14 +23,13 @@ import { type Captured, createCapture, type PlanNode } from './plans-capture.ts'
  * what the planner believes of the tables, nor on whether it knows the parameters.
  */
 
-let bench: Bench
+const bench = useBench()
 let lanes: string[]
 let events: string[]
 
 const rowCount = 100_000
 
 beforeAll(async () => {
-  bench = await openBench()
   lanes = (await addLanes(bench.pool, 200, { maxInFlight: 100 })).sort()
   const { rows: tables } = await bench.pool.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c
@@ -58,8 +57,6 @@ beforeAll(async () => {
     [lanes],
   )
 })
-
-afterAll(() => bench.close())
 
 const traffic = /^(delivery|event|attempt)(_\d{8})?$/
 

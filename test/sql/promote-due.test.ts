@@ -1,24 +1,18 @@
 import { createLog } from '@posthorn/core'
 import { beatDispatcher, promoteDeliveries, readNextDue } from '@posthorn/core/sql'
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { LaneBook } from '../../apps/dispatcher/src/lane-book.ts'
 import { createMarks } from '../../apps/dispatcher/src/marks.ts'
 import { defaultTiming } from '../../apps/dispatcher/src/timing.ts'
 import { startPromote } from '../../apps/dispatcher/src/upkeep/promote.ts'
 import { eventually } from '../support/wait.ts'
-import { addLane, addLanes, type Bench, leasesOf, loggedAt, openBench, owe, owedAt } from './claim-fixture.ts'
+import { addLane, addLanes, leasesOf, loggedAt, owe, owedAt, useBench } from './claim-fixture.ts'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench()
-})
+const bench = useBench()
 
 beforeEach(async () => {
   await bench.pool.query('delete from posthorn.delivery')
 })
-
-afterAll(() => bench.close())
 
 const beginning = { due: '-infinity', settledMs: 0 }
 

@@ -1,15 +1,10 @@
 import { rateOf } from '@posthorn/core'
 import { claimDeliveries } from '@posthorn/core/sql'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { addLane, type Bench, claimFrom, openBench, owe } from './claim-fixture.ts'
+import { expect, test } from 'vitest'
+import { addLane, claimFrom, owe, useBench } from './claim-fixture.ts'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench(12)
-})
-
-afterAll(() => bench.close())
+/** As many connections as there are claimers at once. */
+const bench = useBench(12)
 
 async function limitedLane(limit: number, perSeconds: number): Promise<string> {
   const lane = await addLane(bench.pool, { maxInFlight: 100_000 })
@@ -35,7 +30,8 @@ async function claimer(lane: string, until: number): Promise<{ claims: number; t
   return count
 }
 
-test.each([
+// Side by side: they wait for tokens.
+test.concurrent.each([
   [10, 1, 5_000],
   [200, 1, 3_000],
   [1_000, 1, 3_000],
@@ -59,7 +55,6 @@ test.each([
   // Nobody polls: a claim for each few tokens, and those that met another's.
   const claims = counts.reduce((sum, count) => sum + count.claims, 0)
   expect(claims).toBeLessThan(Math.min(due, (20 * ms) / 1000) * 8 + 40)
-  await bench.pool.query('delete from posthorn.delivery')
 })
 
 test('a claim takes no more than the bucket holds, and says when the next is there', async () => {

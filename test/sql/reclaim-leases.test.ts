@@ -7,32 +7,15 @@ import {
   reclaimDeliveries,
   registerDispatcher,
 } from '@posthorn/core/sql'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { LaneBook } from '../../apps/dispatcher/src/lane-book.ts'
 import { createMarks } from '../../apps/dispatcher/src/marks.ts'
 import { defaultTiming } from '../../apps/dispatcher/src/timing.ts'
 import { startReclaim } from '../../apps/dispatcher/src/upkeep/reclaim.ts'
 import { eventually } from '../support/wait.ts'
-import {
-  addLane,
-  type Bench,
-  leasesOf,
-  loggedAt,
-  openBench,
-  owe,
-  owedAt,
-  scheduled,
-  settle,
-  settlementOf,
-} from './claim-fixture.ts'
+import { addLane, leasesOf, loggedAt, owe, owedAt, scheduled, settle, settlementOf, useBench } from './claim-fixture.ts'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench()
-})
-
-afterAll(() => bench.close())
+const bench = useBench()
 
 const hourMs = 3_600_000
 

@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Bench, openBench } from './claim-fixture.ts'
+import { expect, test } from 'vitest'
+import { useBench } from './claim-fixture.ts'
 
 /* What the drift test does not see: partial indexes, checks, storage, the sequence, foreign keys, rights. */
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench()
-})
-
-afterAll(() => bench.close())
+const bench = useBench()
 
 async function indexesOf(table: string): Promise<Record<string, string>> {
   const { rows } = await bench.pool.query<{ name: string; definition: string }>(

@@ -1,25 +1,18 @@
 import type { Settlement } from '@posthorn/core/sql'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   addLanes,
-  type Bench,
   failed,
   leasesOf,
-  openBench,
   owe,
   randomOf,
   scheduled,
   settle,
   settlementOf,
+  useBench,
 } from './claim-fixture.ts'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench(24)
-})
-
-afterAll(() => bench.close())
+const bench = useBench(24)
 
 async function deadlocks(): Promise<number> {
   const { rows } = await bench.pool.query<{ n: string }>(

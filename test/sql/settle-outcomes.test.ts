@@ -1,26 +1,19 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   addLane,
-  type Bench,
   failed,
   leasesOf,
   loggedAt,
-  openBench,
   owe,
   owedAt,
   scheduled,
   settle,
   settlementOf,
   succeeded,
+  useBench,
 } from './claim-fixture.ts'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench()
-})
-
-afterAll(() => bench.close())
+const bench = useBench()
 
 async function laneRow(id: string) {
   const { rows } = await bench.pool.query<{

@@ -1,28 +1,12 @@
 import { Writable } from 'node:stream'
 import { createLog, encodeId } from '@posthorn/core'
 import type { Settlement } from '@posthorn/core/sql'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createSettler } from '../../apps/dispatcher/src/settler.ts'
 import { eventually } from '../support/wait.ts'
-import {
-  addLane,
-  type Bench,
-  failed,
-  leasesOf,
-  loggedAt,
-  openBench,
-  owe,
-  owedAt,
-  settlementOf,
-} from './claim-fixture.ts'
+import { addLane, failed, leasesOf, loggedAt, owe, owedAt, settlementOf, useBench } from './claim-fixture.ts'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench()
-})
-
-afterAll(() => bench.close())
+const bench = useBench()
 
 type Line = { level: string; msg: string; delivery?: string }
 

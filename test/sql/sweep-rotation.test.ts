@@ -1,20 +1,14 @@
 import { createLog } from '@posthorn/core'
 import { beatDispatcher, noLane, sweepLanes } from '@posthorn/core/sql'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { LaneBook } from '../../apps/dispatcher/src/lane-book.ts'
 import { createMarks } from '../../apps/dispatcher/src/marks.ts'
 import { defaultTiming } from '../../apps/dispatcher/src/timing.ts'
 import { startSweep } from '../../apps/dispatcher/src/upkeep/sweep.ts'
 import { eventually } from '../support/wait.ts'
-import { addLane, addLanes, type Bench, openBench, owe } from './claim-fixture.ts'
+import { addLane, addLanes, owe, useBench } from './claim-fixture.ts'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await openBench()
-})
-
-afterAll(() => bench.close())
+const bench = useBench()
 
 const swept = async (after: string, mark: bigint, limit: number): Promise<string[]> =>
   (await sweepLanes(bench.pool, after, mark, limit)).map((lane) => lane.endpointId)
