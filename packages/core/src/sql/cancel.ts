@@ -1,4 +1,5 @@
 import type { Pool } from '../db/pool.ts'
+import { logEnds } from './attempt-ends.ts'
 import { beginGuarded, pipelinedTransaction } from './pipelined-transaction.ts'
 
 /** `ended`: it has ended otherwise. `missing`: never owed, or not the tenant's. */
@@ -23,10 +24,7 @@ with known as materialized (
   where d.event_id = k.event_id and d.endpoint_id = $3 and d.state in (0, 2, 3)
   returning d.event_id, d.endpoint_id, d.attempts
 ), logged as (
-  insert into posthorn.attempt (event_id, endpoint_id, id, number, outcome, state, reason, started_at, ended_at)
-  select g.event_id, g.endpoint_id, posthorn.uuid_v7(clock_timestamp()), g.attempts, 0, 6, 'by_request',
-         clock_timestamp(), clock_timestamp()
-  from gone g
+${logEnds('gone', '6', `'by_request'`)}
 )
 select (select l.state from live l) as "live", (select p.state from past p) as "past", exists (select from gone) as "gone"
 from known k`

@@ -1,4 +1,5 @@
 import type { Pool } from '../db/pool.ts'
+import { logEnds } from './attempt-ends.ts'
 import { noLane } from './lane-sweep.ts'
 import { pipelinedTransaction } from './pipelined-transaction.ts'
 import { beginHot } from './planner-guards.ts'
@@ -56,9 +57,7 @@ with lane as materialized (
   where d.ctid = gone.at
   returning d.event_id, d.endpoint_id, d.attempts
 ), logged as (
-  insert into posthorn.attempt (event_id, endpoint_id, id, number, outcome, state, reason, started_at, ended_at)
-  select deleted.event_id, deleted.endpoint_id, posthorn.uuid_v7(clock_timestamp()), deleted.attempts, 0, 5, 'expired', now(), now()
-  from deleted
+${logEnds('deleted', '5', `'expired'`)}
 )
 select (select count(*) from deleted)::integer as expired,
   (select count(*) from stretch)::integer as met,

@@ -1,4 +1,5 @@
 import type { Pool, Queryable } from '../db/pool.ts'
+import { logEnds } from './attempt-ends.ts'
 import { pipelinedTransaction } from './pipelined-transaction.ts'
 import { beginHot } from './planner-guards.ts'
 
@@ -35,10 +36,7 @@ with gone as materialized (
   where d.ctid = gone.at
   returning d.event_id, d.endpoint_id, d.attempts, gone.status
 )
-insert into posthorn.attempt (event_id, endpoint_id, id, number, outcome, state, reason, started_at, ended_at)
-select deleted.event_id, deleted.endpoint_id, posthorn.uuid_v7(clock_timestamp()), deleted.attempts, 0, 6,
-  case deleted.status when 2 then 'endpoint_disabled' else 'endpoint_deleted' end, now(), now()
-from deleted`
+${logEnds('deleted', '6', `case r.status when 2 then 'endpoint_disabled' else 'endpoint_deleted' end`)}`
 
 const cancelReadyAtLane = cancelAtLane('0')
 const cancelScheduledAtLane = cancelAtLane('2')
