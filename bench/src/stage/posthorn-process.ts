@@ -3,13 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { newApiToken } from '@posthorn/core'
 import type pg from 'pg'
 import type { Stage } from '../scenario.ts'
 import { until, within } from './wait.ts'
 
 /** Of this run of the bench: the databases are its own. */
 export const encryptionKey = randomBytes(32).toString('base64')
-export const operatorToken = `phk_${randomBytes(32).toString('base64url')}`
+export const operatorToken = newApiToken()
 
 const main = fileURLToPath(new URL('../../../apps/posthorn/src/main.ts', import.meta.url))
 

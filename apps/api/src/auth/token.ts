@@ -1,10 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { newApiToken } from '@posthorn/core'
 
 const prefixLength = 12
 
-/** A new token: `phk_` and 32 random bytes in base64url. Shown once; only its hash and first characters are kept. */
+/** A new token. Shown once; only its hash and first characters are kept. */
 export function generateToken(): { token: string; prefix: string; hash: Buffer } {
-  const token = `phk_${randomBytes(32).toString('base64url')}`
+  const token = newApiToken()
   return { token, prefix: token.slice(0, prefixLength), hash: hashToken(token) }
 }
 

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, createVault } from '@posthorn/core'
+import { apiTokenForm, type Config, createVault, isApiToken, newApiToken } from '@posthorn/core'
 import { StartFailure } from '../start-failure.ts'
 import { keep, readKept } from './kept-value.ts'
-
-const tokenForm = /^[\x21-\x7e]{16,255}$/
 
 /**
  * The encryption key: POSTHORN_ENCRYPTION_KEY, else the one in `<data>/encryption-key`, made at the first start. A data
@@ -44,11 +42,9 @@ export async function readOperatorToken({ apiKey, dataDir }: Config): Promise<Op
   const path = join(dataDir, 'api-key')
   const kept = await readKept(path)
   if (kept !== null) {
-    if (tokenForm.test(kept)) return { token: kept, path, keep: async () => false }
-    throw new StartFailure(
-      `${path} must hold 16 to 255 printable ASCII characters: remove it for a new one, or set POSTHORN_API_KEY`,
-    )
+    if (isApiToken(kept)) return { token: kept, path, keep: async () => false }
+    throw new StartFailure(`${path} must hold ${apiTokenForm}: remove it for a new one, or set POSTHORN_API_KEY`)
   }
-  const token = `phk_${randomBytes(32).toString('base64url')}`
+  const token = newApiToken()
   return { token, path, keep: async () => (await keep(path, token)).made }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defaultSchedule, scheduleLimits } from '../backoff/schedule.ts'
+import { apiTokenForm, isApiToken } from '../domain/api-token.ts'
 import { decodeBase64 } from '../domain/base64.ts'
 import { logLevels } from '../telemetry/log.ts'
 import { type AllowedTarget, parseAllowedTarget } from './allowed-target.ts'
@@ -71,8 +72,7 @@ function wholeNumber(text: string, min: number, max: number): number | Wrong {
 }
 
 function apiKey(text: string): string | Wrong {
-  if (/^[\x21-\x7e]{16,255}$/.test(text)) return text
-  return new Wrong('must be 16 to 255 printable ASCII characters without spaces')
+  return isApiToken(text) ? text : new Wrong(`must be ${apiTokenForm}`)
 }
 
 function encryptionKey(text: string): string | Wrong {

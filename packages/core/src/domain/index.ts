@@ -1,3 +1,4 @@
+export { apiTokenForm, isApiToken, newApiToken } from './api-token.ts'
 export { decodeBase64 } from './base64.ts'
 export { decodeDoorbell, doorbellCapacity, doorbellChannel, encodeDoorbell } from './doorbell.ts'
 export { decodeId, encodeId, type IdPrefix } from './ids.ts'
