@@ -10,26 +10,10 @@ afterAll(() => api.stop())
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document
 type Document = any
 
-test('the contract is OpenAPI 3.1, with every route and the schemas that validate', async () => {
+test('the contract is OpenAPI 3.1, with the schemas that validate', async () => {
   const { status, body } = await api.call<Document>('GET', '/openapi.json', { token: null })
   expect(status).toBe(200)
   expect(body.openapi).toBe('3.1.0')
-  for (const [path, methods] of [
-    ['/v1/tenants', ['get']],
-    ['/v1/tenants/{tenant}', ['get', 'put']],
-    ['/v1/tenants/{tenant}/endpoints', ['get', 'post']],
-    ['/v1/tenants/{tenant}/endpoints/{endpoint}', ['delete', 'get', 'patch']],
-    ['/v1/tenants/{tenant}/endpoints/{endpoint}/secret', ['get']],
-    ['/v1/tenants/{tenant}/endpoints/{endpoint}/secret/rotate', ['post']],
-    ['/v1/tenants/{tenant}/endpoints/{endpoint}/stats', ['get']],
-    ['/v1/event-types/{name}', ['delete', 'get', 'put']],
-    ['/v1/api-keys', ['get', 'post']],
-    ['/v1/api-keys/{key}', ['delete']],
-    ['/healthz', ['get']],
-    ['/readyz', ['get']],
-  ] as const) {
-    expect({ path, methods: Object.keys(body.paths[path] ?? {}).sort() }).toEqual({ path, methods })
-  }
   const create = body.paths['/v1/tenants/{tenant}/endpoints'].post
   const input = create.requestBody.content['application/json'].schema
   expect(create.requestBody.required).toBe(true)
@@ -61,25 +45,51 @@ test('every parameter of a path is declared, and every reference resolves', asyn
   }
 })
 
+/** Generated clients name their methods by these. */
+const operations = {
+  putTenant: 'put /v1/tenants/{tenant}',
+  getTenant: 'get /v1/tenants/{tenant}',
+  listTenants: 'get /v1/tenants',
+  createEndpoint: 'post /v1/tenants/{tenant}/endpoints',
+  listEndpoints: 'get /v1/tenants/{tenant}/endpoints',
+  getEndpoint: 'get /v1/tenants/{tenant}/endpoints/{endpoint}',
+  updateEndpoint: 'patch /v1/tenants/{tenant}/endpoints/{endpoint}',
+  deleteEndpoint: 'delete /v1/tenants/{tenant}/endpoints/{endpoint}',
+  getEndpointSecret: 'get /v1/tenants/{tenant}/endpoints/{endpoint}/secret',
+  rotateEndpointSecret: 'post /v1/tenants/{tenant}/endpoints/{endpoint}/secret/rotate',
+  testEndpoint: 'post /v1/tenants/{tenant}/endpoints/{endpoint}/test',
+  getEndpointStats: 'get /v1/tenants/{tenant}/endpoints/{endpoint}/stats',
+  publishEvent: 'post /v1/tenants/{tenant}/events',
+  publishEventBatch: 'post /v1/tenants/{tenant}/events/batch',
+  listEvents: 'get /v1/tenants/{tenant}/events',
+  getEvent: 'get /v1/tenants/{tenant}/events/{event}',
+  getEventPayload: 'get /v1/tenants/{tenant}/events/{event}/payload',
+  listEventDeliveries: 'get /v1/tenants/{tenant}/events/{event}/deliveries',
+  listDeliveries: 'get /v1/tenants/{tenant}/deliveries',
+  getDelivery: 'get /v1/tenants/{tenant}/events/{event}/deliveries/{endpoint}',
+  listAttempts: 'get /v1/tenants/{tenant}/events/{event}/deliveries/{endpoint}/attempts',
+  redeliverDelivery: 'post /v1/tenants/{tenant}/events/{event}/deliveries/{endpoint}/redeliver',
+  cancelDelivery: 'post /v1/tenants/{tenant}/events/{event}/deliveries/{endpoint}/cancel',
+  putEventType: 'put /v1/event-types/{name}',
+  getEventType: 'get /v1/event-types/{name}',
+  deleteEventType: 'delete /v1/event-types/{name}',
+  listEventTypes: 'get /v1/event-types',
+  createApiKey: 'post /v1/api-keys',
+  listApiKeys: 'get /v1/api-keys',
+  revokeApiKey: 'delete /v1/api-keys/{key}',
+  getHealth: 'get /healthz',
+  getReadiness: 'get /readyz',
+  getOpenapi: 'get /openapi.json',
+}
+
 test('every operation has an id of its own, and none ever changes', async () => {
   const { body } = await api.call<Document>('GET', '/openapi.json')
-  const ids = Object.values<Document>(body.paths).flatMap((operations) =>
-    Object.values<Document>(operations).map((operation) => operation.operationId),
+  const found = Object.entries<Document>(body.paths).flatMap(([path, methods]) =>
+    Object.entries<Document>(methods).map(([method, { operationId }]) => [operationId, `${method} ${path}`] as const),
   )
-  for (const id of ids) expect(id).toMatch(/^[a-z]+([A-Z][a-z]*)*$/)
-  expect(new Set(ids).size).toBe(ids.length)
-  // Generated clients name their methods by these.
-  expect(ids).toEqual(
-    expect.arrayContaining([
-      ...['putTenant', 'getTenant', 'listTenants'],
-      ...['createEndpoint', 'listEndpoints', 'getEndpoint', 'updateEndpoint', 'deleteEndpoint'],
-      ...['getEndpointSecret', 'rotateEndpointSecret', 'testEndpoint', 'getEndpointStats'],
-      ...['publishEvent', 'publishEventBatch', 'listEvents', 'getEvent', 'getEventPayload', 'listEventDeliveries'],
-      ...['listDeliveries', 'getDelivery', 'listAttempts', 'redeliverDelivery', 'cancelDelivery'],
-      ...['putEventType', 'getEventType', 'deleteEventType', 'listEventTypes'],
-      ...['createApiKey', 'listApiKeys', 'revokeApiKey', 'getHealth', 'getReadiness', 'getOpenapi'],
-    ]),
-  )
+  for (const [id] of found) expect(id).toMatch(/^[a-z]+([A-Z][a-z]*)*$/)
+  expect(Object.keys(Object.fromEntries(found))).toHaveLength(found.length)
+  expect(Object.fromEntries(found)).toMatchObject(operations)
 })
 
 test('the page loads nothing from elsewhere, and its policy forbids it', async () => {
