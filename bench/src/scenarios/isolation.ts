@@ -4,11 +4,7 @@ import { startReceiver } from '../measure/raw-posts.ts'
 import { startStatementCounter } from '../measure/statements.ts'
 import type { Scenario } from '../scenario.ts'
 import { connectObserver } from '../stage/database.ts'
-import { payload } from '../stage/payload.ts'
-import { operatorToken, startApi, startDispatcher } from '../stage/posthorn-process.ts'
-import { seedEndpoints } from '../stage/seed.ts'
-import { startWorker } from '../stage/worker.ts'
-import type { LoadFunctions } from '../workers/load.ts'
+import { seedTenants, startPublishing } from '../stage/publishing.ts'
 import { createTrouble, type TroubleSeen } from './isolation-trouble.ts'
 
 const endpointCount = 200
@@ -43,42 +39,20 @@ export const isolation: Scenario = {
   async run(stage) {
     const observer = await connectObserver(stage.scope, stage.databaseUrl)
     const receiver = await startReceiver(stage)
-    const healthy = Array.from({ length: endpointCount }, (_, n) => ({
-      tenant: `t${n}`,
-      url: `${receiver.origin}/${n}`,
-    }))
-    await seedEndpoints(observer, { endpoints: healthy })
+    const tenants = await seedTenants(observer, receiver, endpointCount)
     const hangingBacklog = stage.options.deliveries * 2
     const trouble = await createTrouble(stage, observer, { hangingBacklog, dead: deadCount, deadBacklog })
     // Others than those that are measured: these warm the code of failures, and prove nothing about lanes.
     const warmUpTrouble = await createTrouble(stage, observer, { hangingBacklog: 100, dead: 20, deadBacklog })
     const counter = stage.profileDir === null ? null : await startStatementCounter(stage, observer)
-    const api = await startApi(stage)
-    const dispatcher = await startDispatcher(stage, observer, {})
-    const load = await startWorker<LoadFunctions>(stage.scope, 'load.ts')
-    const alive = <T>(promise: Promise<T>): Promise<T> => api.whileAlive(dispatcher.whileAlive(promise))
+    const publishing = await startPublishing(stage, observer, receiver, tenants)
     const rate = stage.options.rate ?? eventsPerSecond
     const seconds = stage.options.seconds ?? phaseSeconds
-    const target = {
-      origin: api.origin,
-      paths: healthy.map(({ tenant }) => `/v1/tenants/${tenant}/events`),
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${operatorToken}` },
-      body: Buffer.concat([Buffer.from('{"type":"bench.tested","payload":'), payload, Buffer.from('}')]),
-      status: 202,
-      connections: 64,
-    }
 
     async function publish(measureMs: number): Promise<Sample> {
       await receiver.worker.call('reset', undefined, 10_000)
-      const sent = await alive(load.call('open', { ...target, rate, measureMs }, measureMs + 60_000))
-      await alive(receiver.worker.call('waitFor', sent.ids.length, 60_000))
-      const { webhooks, distinct } = await receiver.worker.call('summary', undefined, 60_000)
-      if (webhooks !== sent.ids.length || distinct !== webhooks) {
-        throw new Error(`published ${sent.ids.length} events; received ${webhooks} webhooks, ${distinct} different`)
-      }
-      const { ids, moments } = await receiver.worker.call('arrivals', undefined, 60_000)
-      const receivedAt = new Map(ids.map((id, at) => [id, moments[at]!]))
-      const arrivedAt = sent.ids.map((id) => receivedAt.get(id) ?? Number.NaN)
+      const sent = await publishing.open(rate, measureMs)
+      const arrivedAt = await publishing.arrivalsOf(sent, sent.ids.length)
       // The last is due one gap before the end; what comes later than a tenth of a second after has lagged.
       const endsAt = sent.intendedAt[0]! + measureMs + 100
       return {

@@ -4,11 +4,9 @@ import { readUsage } from '../measure/process-usage.ts'
 import { type Receiver, startReceiver } from '../measure/raw-posts.ts'
 import type { Scenario, Stage } from '../scenario.ts'
 import { connectObserver } from '../stage/database.ts'
-import { payload } from '../stage/payload.ts'
-import { operatorToken, startApi, startDispatcher } from '../stage/posthorn-process.ts'
-import { seedEndpoints } from '../stage/seed.ts'
-import { startWorker, type Worker } from '../stage/worker.ts'
-import type { LoadFunctions } from '../workers/load.ts'
+import { seedTenants, startPublishing } from '../stage/publishing.ts'
+import type { Worker } from '../stage/worker.ts'
+import type { LoadFunctions, Target } from '../workers/load.ts'
 
 const endpointCount = 100
 const probeMs = 5_000
@@ -27,23 +25,9 @@ export const latency: Scenario = {
   async run(stage) {
     const observer = await connectObserver(stage.scope, stage.databaseUrl)
     const receiver = await startReceiver(stage)
-    const endpoints = Array.from({ length: endpointCount }, (_, n) => ({
-      tenant: `t${n}`,
-      url: `${receiver.origin}/${n}`,
-    }))
-    await seedEndpoints(observer, { endpoints })
-    const api = await startApi(stage)
-    const dispatcher = await startDispatcher(stage, observer, {})
-    const load = await startWorker<LoadFunctions>(stage.scope, 'load.ts')
-    const alive = <T>(promise: Promise<T>): Promise<T> => api.whileAlive(dispatcher.whileAlive(promise))
-    const target = {
-      origin: api.origin,
-      paths: endpoints.map(({ tenant }) => `/v1/tenants/${tenant}/events`),
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${operatorToken}` },
-      body: Buffer.concat([Buffer.from('{"type":"bench.tested","payload":'), payload, Buffer.from('}')]),
-      status: 202,
-      connections: 64,
-    }
+    const tenants = await seedTenants(observer, receiver, endpointCount)
+    const publishing = await startPublishing(stage, observer, receiver, tenants)
+    const { api, dispatcher, load, target, alive } = publishing
 
     const best = stage.options.rate === null ? await alive(measureBest(stage, receiver, load, target)) : null
     const rate = stage.options.rate ?? Math.max(1, Math.round((best?.rate ?? 0) / 10))
@@ -52,19 +36,9 @@ export const latency: Scenario = {
     // What the search for the best rate left behind in queues and garbage is not this figure's.
     await sleep(1_500)
     await receiver.worker.call('reset', undefined, 10_000)
-    const warm = await alive(load.call('open', { ...target, rate, measureMs: warmUpMs }, warmUpMs + 60_000))
-    const sent = await alive(
-      load.call('open', { ...target, rate, measureMs: seconds * 1_000 }, seconds * 1_000 + 60_000),
-    )
-    const published = warm.ids.length + sent.ids.length
-    await alive(receiver.worker.call('waitFor', published, 60_000))
-    const { webhooks, distinct } = await receiver.worker.call('summary', undefined, 60_000)
-    if (webhooks !== published || distinct !== published) {
-      throw new Error(`published ${published} events; received ${webhooks} webhooks, ${distinct} of them different`)
-    }
-    const { ids, moments } = await receiver.worker.call('arrivals', undefined, 60_000)
-    const receivedAt = new Map(ids.map((id, at) => [id, moments[at]!]))
-    const arrivedAt = sent.ids.map((id) => receivedAt.get(id) ?? Number.NaN)
+    const warm = await publishing.open(rate, warmUpMs)
+    const sent = await publishing.open(rate, seconds * 1_000)
+    const arrivedAt = await publishing.arrivalsOf(sent, warm.ids.length + sent.ids.length)
 
     const fromIntended = describeLatency(sent.intendedAt, arrivedAt)
     return {
@@ -92,7 +66,7 @@ async function measureBest(
   stage: Stage,
   receiver: Receiver,
   load: Worker<LoadFunctions>,
-  target: Omit<Parameters<LoadFunctions['closed']>[0], 'inFlight' | 'warmUpMs' | 'measureMs'>,
+  target: Target,
 ): Promise<{ rate: number; acceptedRate: number; tailMs: number }> {
   stage.say('the best rate of accepting and delivering together')
   const closed = (measureMs: number) =>

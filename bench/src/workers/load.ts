@@ -3,7 +3,7 @@ import { sharedNow } from './clock.ts'
 import { serve } from './serve.ts'
 
 /** Requests that differ only in their path, which goes round. */
-type Target = {
+export type Target = {
   origin: string
   paths: string[]
   headers: Record<string, string>
