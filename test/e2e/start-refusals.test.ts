@@ -3,110 +3,82 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
-import { expect, inject, test } from 'vitest'
+import { expect, inject } from 'vitest'
 import { type Role, spawnPosthorn } from '../support/processes.ts'
 import { admin, databaseUrl } from '../support/template.ts'
 import { startTestServer } from '../support/test-server.ts'
 import { eventually } from '../support/wait.ts'
-import { processesOf, startIn, useFolder } from './start-under-test.ts'
+import { inFolder, processesOf, refusal, startIn, test } from './start-under-test.ts'
 
-const folder = useFolder()
 const encryptionKey = Buffer.alloc(32, 7).toString('base64')
 
-/** Runs a command that must refuse. @returns all that it wrote */
-async function refusal(role: Role, env: Record<string, string>): Promise<string> {
-  const process = spawnPosthorn(role, env, { cwd: folder.path() })
-  expect(await process.exited).toEqual({ code: 1, signal: null })
-  return process.output()
-}
-
-test.each([
+test.for([
   ['POSTHORN_PORT', 'http'],
   ['POSTHORN_RETRY_SCHEDULE', '5'],
   ['POSTHORN_ALLOWED_TARGETS', 'localhost'],
   ['POSTHORN_ENCRYPTION_KEY', 'secret'],
-])('a wrong %s is refused in one line that names it', async (name, value) => {
-  const said = await refusal('start', { [name]: value })
+] as const)('a wrong %s is refused in one line that names it', async ([name, value], { folder }) => {
+  const said = await refusal(folder, 'start', { [name]: value })
   expect(said).toMatch(new RegExp(`^posthorn: ${name} [^\\n]+$`))
-  expect(processesOf(folder.path())).toEqual([])
+  expect(processesOf(folder.path)).toEqual([])
 })
 
-test('an unknown setting is a warning', async () => {
-  const start = await startIn(folder.path(), { POSTHORN_PROT: '1' })
+test('an unknown setting is a warning', async ({ folder }) => {
+  const start = await startIn(folder.path, { POSTHORN_PROT: '1' })
   expect(start.process.output()).toMatch(/^warning: POSTHORN_PROT is not a setting of Posthorn/m)
 })
 
-test('a taken port is refused in one line, and nothing is left running', async () => {
+test('a taken port is refused in one line, and nothing is left running', async ({ folder }) => {
   const squatter = createServer()
   await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve))
   const { port } = squatter.address() as { port: number }
-  const said = await refusal('start', { POSTHORN_PORT: String(port) })
+  const said = await refusal(folder, 'start', { POSTHORN_PORT: String(port) })
   expect(said).toMatch(new RegExp(`^posthorn: POSTHORN_PORT: port ${port} of 127\\.0\\.0\\.1 is taken[^\\n]*$`))
-  expect(processesOf(folder.path())).toEqual([])
+  expect(processesOf(folder.path)).toEqual([])
   squatter.close()
 })
 
-test('a second start in the same folder is refused, and the first lives', async () => {
-  const first = await startIn(folder.path())
-  const said = await refusal('start', { POSTHORN_PORT: '0' })
-  expect(said).toMatch(
-    new RegExp(`^posthorn: the data folder .* is in use by process ${first.process.pid}: [^\\n]+$`, 'm'),
-  )
-  await first.register({ url: `http://127.0.0.1:${first.samplePort}/` })
-  const event = await first.publish('a.b', 1)
-  await first.process.waitForLine(new RegExp(`^✓ a\\.b ${event}`, 'u'), 10_000)
-  expect(await first.stop()).toBe(0)
-})
-
-test('two starts at once in a new folder: one of them lives', async () => {
-  const both = [1, 2].map(() => spawnPosthorn('start', { POSTHORN_PORT: '0' }, { cwd: folder.path() }))
-  const loser = await Promise.race(both.map(async (start) => ({ start, exit: await start.exited })))
-  expect(loser.exit).toEqual({ code: 1, signal: null })
-  expect(loser.start.output()).toMatch(/is in use by process/)
-  const winner = both.find((start) => start !== loser.start)!
-  await winner.waitForLine(/^Try:/, 30_000)
-  winner.signal('SIGTERM')
-  expect(await winner.exited).toEqual({ code: 0, signal: null })
-})
-
-test('a data folder that lost its encryption key is refused', async () => {
-  const start = await startIn(folder.path(), { POSTHORN_ENCRYPTION_KEY: encryptionKey })
+test('a data folder that lost its encryption key is refused', async ({ folder }) => {
+  const start = await startIn(folder.path, { POSTHORN_ENCRYPTION_KEY: encryptionKey })
   await start.stop()
-  expect(await refusal('start', { POSTHORN_PORT: '0' })).toMatch(
+  expect(await refusal(folder, 'start', { POSTHORN_PORT: '0' })).toMatch(
     /^posthorn: POSTHORN_ENCRYPTION_KEY is required: [^\n]+$/,
   )
-  await writeFile(join(folder.dataDir(), 'encryption-key'), `${encryptionKey}\n`)
-  await (await startIn(folder.path())).stop()
+  await writeFile(join(folder.dataDir, 'encryption-key'), `${encryptionKey}\n`)
+  await (await startIn(folder.path)).stop()
 })
 
-test('another encryption key than that of the database is refused', async () => {
-  const start = await startIn(folder.path())
+test('another encryption key than that of the database is refused', async ({ folder }) => {
+  const start = await startIn(folder.path)
   await start.register({ url: `http://127.0.0.1:${start.samplePort}/` })
   await start.stop()
-  const said = await refusal('start', { POSTHORN_PORT: '0', POSTHORN_ENCRYPTION_KEY: encryptionKey })
+  const said = await refusal(folder, 'start', { POSTHORN_PORT: '0', POSTHORN_ENCRYPTION_KEY: encryptionKey })
   expect(said).toMatch(/^posthorn: POSTHORN_ENCRYPTION_KEY is not the key [^\n]+$/)
-  expect(processesOf(folder.path())).toEqual([])
+  expect(processesOf(folder.path)).toEqual([])
 })
 
-test('roles that need a database say so', async () => {
+test('roles that need a database say so', async ({ folder }) => {
   for (const role of ['api', 'dispatcher', 'migrate'] as const) {
-    expect(await refusal(role, {})).toMatch(/^posthorn: POSTHORN_DATABASE_URL is required [^\n]+$/)
+    expect(await refusal(folder, role, {})).toMatch(/^posthorn: POSTHORN_DATABASE_URL is required [^\n]+$/)
   }
 })
 
-test('a database that does not exist is told at once, without the password', async () => {
+test('a database that does not exist is told at once, without the password', async ({ folder }) => {
   const url = new URL(databaseUrl(inject('adminUrl'), 'posthorn_nowhere'))
-  const said = await refusal('dispatcher', { POSTHORN_DATABASE_URL: url.href, POSTHORN_ENCRYPTION_KEY: encryptionKey })
+  const said = await refusal(folder, 'dispatcher', {
+    POSTHORN_DATABASE_URL: url.href,
+    POSTHORN_ENCRYPTION_KEY: encryptionKey,
+  })
   expect(said).toMatch(/^posthorn: POSTHORN_DATABASE_URL: [^\n]+ "posthorn_nowhere" does not exist$/)
   if (url.password) expect(said).not.toContain(url.password)
 })
 
-test('two migrations at once take turns', async () => {
+test('two migrations at once take turns', async ({ folder }) => {
   const name = `posthorn_test_migrate_${randomBytes(5).toString('hex')}`
   await admin(inject('adminUrl'), `create database ${name} template template0 encoding 'UTF8'`)
   try {
     const env = { POSTHORN_DATABASE_URL: databaseUrl(inject('adminUrl'), name) }
-    const both = [1, 2].map(() => spawnPosthorn('migrate', env, { cwd: folder.path() }))
+    const both = [1, 2].map(() => spawnPosthorn('migrate', env, inFolder(folder.path)))
     for (const each of both) expect(await each.exited).toEqual({ code: 0, signal: null })
     const said = both.map((each) => each.output()).sort()
     expect(said[0]).toMatch(/^applied \d{14}_init\n(applied \w+\n?)+$/)
@@ -116,13 +88,13 @@ test('two migrations at once take turns', async () => {
   }
 })
 
-test('a migration that waits for the lock of another can be stopped', async () => {
+test('a migration that waits for the lock of another can be stopped', async ({ folder }) => {
   const url = inject('adminUrl')
   const other = new pg.Client({ connectionString: url })
   await other.connect()
   try {
     await other.query('select pg_advisory_lock(72707369)')
-    const waiting = spawnPosthorn('migrate', { POSTHORN_DATABASE_URL: url }, { cwd: folder.path() })
+    const waiting = spawnPosthorn('migrate', { POSTHORN_DATABASE_URL: url }, inFolder(folder.path))
     await eventually(async () => {
       const { rows } = await other.query("select 1 from pg_locks where locktype = 'advisory' and not granted")
       return rows.length > 0
@@ -135,12 +107,12 @@ test('a migration that waits for the lock of another can be stopped', async () =
   }
 })
 
-test('api and dispatcher wait for a database that is away, and stop in order', async () => {
+test('api and dispatcher wait for a database that is away, and stop in order', async ({ folder }) => {
   const server = await startTestServer({ migrated: false })
   await server.kill9()
   const env = { POSTHORN_DATABASE_URL: server.url, POSTHORN_ENCRYPTION_KEY: encryptionKey, POSTHORN_PORT: '0' }
-  const api = spawnPosthorn('api', env, { cwd: folder.path() })
-  const dispatcher = spawnPosthorn('dispatcher', env, { cwd: folder.path() })
+  const api = spawnPosthorn('api', env, inFolder(folder.path))
+  const dispatcher = spawnPosthorn('dispatcher', env, inFolder(folder.path))
   for (const each of [api, dispatcher]) await each.waitForLine(/the database does not answer yet/, 20_000)
   await server.restart()
   const listening = JSON.parse(await api.waitForLine(/"msg":"api listening"/, 20_000))
@@ -160,8 +132,8 @@ test('api and dispatcher wait for a database that is away, and stop in order', a
   await server.stop()
 })
 
-test('an unknown command tells the commands', async () => {
-  const process = spawnPosthorn('serve' as Role, {}, { cwd: folder.path() })
+test('an unknown command tells the commands', async ({ folder }) => {
+  const process = spawnPosthorn('serve' as Role, {}, inFolder(folder.path))
   expect(await process.exited).toEqual({ code: 2, signal: null })
   expect(process.output()).toBe('usage: posthorn start | api | dispatcher | migrate')
 })

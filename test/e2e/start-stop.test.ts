@@ -1,21 +1,17 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync, realpathSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
-import { spawnNode } from '../support/processes.ts'
-import { type Received, startReceiver } from '../support/receiver.ts'
+import { expect } from 'vitest'
+import { startReceiver } from '../support/receiver.ts'
 import { eventually } from '../support/wait.ts'
-import { delivered, processesOf, started, startIn, useFolder } from './start-under-test.ts'
+import { webhookId } from '../support/webhooks.ts'
+import { delivered, processesOf, startIn, test } from './start-under-test.ts'
 
-const folder = useFolder()
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const idOf = (request: Received): string => String(request.headers['webhook-id'])
-
-test('SIGTERM in the middle of requests: they end, are settled, and each event arrives exactly once', async () => {
+test('SIGTERM in the middle of requests: they end, are settled, and each event arrives exactly once', async ({
+  folder,
+}) => {
   const receiver = await startReceiver({ respond: () => ({ status: 200, delayMs: 1_500 }) })
   const env = { POSTHORN_ALLOWED_TARGETS: `127.0.0.1:${receiver.port}` }
-  const first = await startIn(folder.path(), env)
+  const first = await startIn(folder.path, env)
   // Four are in flight, two wait.
   await first.register({ url: receiver.url, max_in_flight: 4 })
   const events: string[] = []
@@ -23,19 +19,19 @@ test('SIGTERM in the middle of requests: they end, are settled, and each event a
   await receiver.waitFor(4, 10_000)
   expect(await first.stop()).toBe(0)
   expect(receiver.requests).toHaveLength(4)
-  expect(processesOf(folder.path())).toEqual([])
+  expect(processesOf(folder.path)).toEqual([])
 
   receiver.respond = () => ({ status: 200 })
-  const second = await startIn(folder.path(), env)
+  const second = await startIn(folder.path, env)
   for (const event of events) expect(await delivered(second, event)).toMatchObject({ attempts: 1 })
-  expect(receiver.requests.map(idOf).sort()).toEqual([...events].sort())
+  expect(receiver.requests.map(webhookId).sort()).toEqual([...events].sort())
   await receiver.close()
 })
 
-test('Ctrl-C reaches all of the process group: Postgres outlives the settling', async () => {
+test('Ctrl-C reaches all of the process group: Postgres outlives the settling', async ({ folder }) => {
   const receiver = await startReceiver({ respond: () => ({ status: 200, delayMs: 1_000 }) })
   const env = { POSTHORN_ALLOWED_TARGETS: `127.0.0.1:${receiver.port}` }
-  const first = await startIn(folder.path(), env, { ownGroup: true })
+  const first = await startIn(folder.path, env, { ownGroup: true })
   await first.register({ url: receiver.url })
   const event = await first.publish('a.b', 1)
   await receiver.waitFor(1, 10_000)
@@ -43,17 +39,17 @@ test('Ctrl-C reaches all of the process group: Postgres outlives the settling', 
   expect(await first.process.exited).toEqual({ code: 0, signal: null })
   expect(first.process.output()).toMatch(/^Stopping/m)
   expect(first.process.output()).not.toMatch(/^(warning|error):/m)
-  expect(processesOf(folder.path())).toEqual([])
+  expect(processesOf(folder.path)).toEqual([])
 
-  const second = await startIn(folder.path(), env)
+  const second = await startIn(folder.path, env)
   expect(await delivered(second, event)).toMatchObject({ attempts: 1 })
   expect(receiver.requests).toHaveLength(1)
   await receiver.close()
 })
 
-test('a second signal ends it at once, and takes Postgres along', async () => {
+test('a second signal ends it at once, and takes Postgres along', async ({ folder }) => {
   const receiver = await startReceiver({ respond: () => 'hang' })
-  const start = await startIn(folder.path(), { POSTHORN_ALLOWED_TARGETS: `127.0.0.1:${receiver.port}` })
+  const start = await startIn(folder.path, { POSTHORN_ALLOWED_TARGETS: `127.0.0.1:${receiver.port}` })
   await start.register({ url: receiver.url })
   await start.publish('a.b', 1)
   await receiver.waitFor(1, 10_000)
@@ -63,90 +59,32 @@ test('a second signal ends it at once, and takes Postgres along', async () => {
   start.process.signal('SIGINT')
   expect(await start.process.exited).toEqual({ code: 130, signal: null })
   expect(performance.now() - at).toBeLessThan(2_000)
-  await eventually(() => processesOf(folder.path()).length === 0, 5_000)
+  await eventually(() => processesOf(folder.path).length === 0, 5_000)
   await receiver.close()
 })
 
-test('a signal while it still starts leaves nothing behind', async () => {
-  const start = startIn(folder.path())
+test('a signal while it still starts leaves nothing behind', async ({ folder }) => {
+  const start = startIn(folder.path)
   const ended = expect(start).rejects.toThrow(/ended \(0\)/)
-  await eventually(() => readFileSync(join(folder.dataDir(), 'encryption-key')), 20_000)
-  for (const pid of processesOf(folder.path())) if (isMain(pid)) process.kill(pid, 'SIGTERM')
+  await eventually(() => readFileSync(join(folder.dataDir, 'encryption-key')), 20_000)
+  for (const pid of processesOf(folder.path)) if (isMain(pid)) process.kill(pid, 'SIGTERM')
   await ended
-  expect(processesOf(folder.path())).toEqual([])
-  await (await startIn(folder.path())).stop()
+  expect(processesOf(folder.path)).toEqual([])
+  await (await startIn(folder.path)).stop()
 })
 
-test.each(['SIGTERM', 'SIGKILL'] as const)('%s to npx alone: what it started drains and ends', async (signal) => {
-  const npx = realpathSync(execFileSync('which', ['npx'], { encoding: 'utf8' }).trim())
-  const receiver = await startReceiver({ respond: () => ({ status: 200, delayMs: 1_500 }) })
-  const runner = spawnNode(
-    npx,
-    ['-y', 'pnpm@12', 'start'],
-    {
-      ...networkSettings(),
-      POSTHORN_DATA_DIR: folder.dataDir(),
-      POSTHORN_PORT: '0',
-      POSTHORN_ALLOWED_TARGETS: `127.0.0.1:${receiver.port}`,
-    },
-    { cwd: root, ownGroup: true },
-  )
-  const start = await started(runner, folder.dataDir())
-  await start.register({ url: receiver.url })
-  const event = await start.publish('a.b', 1)
-  await receiver.waitFor(1, 10_000)
-  process.kill(runner.pid, signal)
-  await eventually(() => processesOf(folder.path()).length === 0, 20_000)
-
-  const again = await startIn(folder.path(), { POSTHORN_ALLOWED_TARGETS: `127.0.0.1:${receiver.port}` })
-  expect(await delivered(again, event)).toMatchObject({ attempts: 1 })
-  expect(receiver.requests).toHaveLength(1)
-  await receiver.close()
-})
-
-test('kill -9 and start again: the orphan is found, the backlog goes on', async () => {
-  const receiver = await startReceiver({ respond: () => ({ status: 200, delayMs: 200 }) })
-  const env = { POSTHORN_ALLOWED_TARGETS: `127.0.0.1:${receiver.port}` }
-  const first = await startIn(folder.path(), env)
-  await first.register({ url: receiver.url, max_in_flight: 3 })
-  const events: string[] = []
-  for (let n = 0; n < 20; n += 1) events.push(await first.publish('a.b', n))
-  await receiver.waitFor(6, 10_000)
-  first.process.signal('SIGKILL')
-  await first.process.exited
-  expect(processesOf(folder.path())).not.toEqual([])
-
-  const second = await startIn(folder.path(), env)
-  const distinct = (): Set<string> => new Set(receiver.requests.map(idOf))
-  await receiver.waitUntil(() => distinct().size === events.length, 60_000)
-  for (const event of events) await delivered(second, event)
-  expect([...distinct()].sort()).toEqual([...events].sort())
-  // Twice at most those that were in flight, or not settled yet.
-  expect(receiver.requests.length - events.length).toBeLessThanOrEqual(6)
-  expect(await second.stop()).toBe(0)
-  expect(processesOf(folder.path())).toEqual([])
-  await receiver.close()
-})
-
-test('the embedded Postgres dies: it is started again, and deliveries go on', async () => {
-  const start = await startIn(folder.path())
+test('the embedded Postgres dies: it is started again, and deliveries go on', async ({ folder }) => {
+  const start = await startIn(folder.path)
   await start.register({ url: `http://127.0.0.1:${start.samplePort}/` })
-  const pid = Number(readFileSync(join(folder.dataDir(), 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0])
+  const pid = Number(readFileSync(join(folder.dataDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0])
   process.kill(pid, 'SIGKILL')
   await start.process.waitForLine(/^error: the embedded Postgres died: it is started again/, 10_000)
   const event = await eventually(() => start.publish('a.b', 1), 30_000)
   await start.process.waitForLine(new RegExp(`^✓ a\\.b ${event}`, 'u'), 30_000)
   expect(await start.stop()).toBe(0)
-  expect(processesOf(folder.path())).toEqual([])
+  expect(processesOf(folder.path)).toEqual([])
 })
 
 function isMain(pid: number): boolean {
   return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('main.ts')
-}
-
-/** How this machine reaches the registry: proxies, certificates, npm's own settings. */
-function networkSettings(): Record<string, string> {
-  const wanted =
-    /^(https?_proxy|no_proxy|ssl_cert_\w+|node_extra_ca_certs|npm_config_(registry|cache|userconfig|globalconfig))$/i
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => wanted.test(name))) as Record<string, string>
 }

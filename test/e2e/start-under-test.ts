@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'n
 import { chmod, mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach } from 'vitest'
+import { test as base, expect } from 'vitest'
 import { isRunning } from '../../apps/posthorn/src/embedded/process-identity.ts'
-import { type SpawnedProcess, type SpawnOptions, spawnPosthorn } from '../support/processes.ts'
+import { type Role, type SpawnedProcess, type SpawnOptions, spawnPosthorn } from '../support/processes.ts'
 import { eventually } from '../support/wait.ts'
 
 export type Started = {
@@ -26,20 +26,21 @@ type Answered = any
 
 const readyMs = 60_000
 
-/** A folder for each test, in which `start` is typed: its data lies in `.posthorn` there. */
-export function useFolder(): { path(): string; dataDir(): string } {
-  let path = ''
-  beforeEach(async () => {
-    path = realpathSync(await mkdtemp(join(tmpdir(), 'posthorn-start-')))
-    // The embedded Postgres, which does not run as root, must pass it.
-    await chmod(path, 0o711)
-  })
-  afterEach(async () => {
+/** A folder in which `start` is typed: its data lies in `.posthorn` there. */
+export type Folder = { path: string; dataDir: string }
+
+/** A test with a folder of its own, with which all ends that runs there: also for tests side by side. */
+// biome-ignore lint/correctness/noEmptyPattern: what a fixture uses is read from its first parameter
+export const test = base.extend('folder', async ({}, { onCleanup }): Promise<Folder> => {
+  const path = realpathSync(await mkdtemp(join(tmpdir(), 'posthorn-start-')))
+  onCleanup(async () => {
     await eventually(() => killAll(path), 30_000)
     rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
   })
-  return { path: () => path, dataDir: () => join(path, '.posthorn') }
-}
+  // The embedded Postgres, which does not run as root, must pass it.
+  await chmod(path, 0o711)
+  return { path, dataDir: join(path, '.posthorn') }
+})
 
 /** Starts all in one in a folder, on free ports, and waits for the banner. */
 export async function startIn(
@@ -47,8 +48,13 @@ export async function startIn(
   env: Record<string, string> = {},
   options: SpawnOptions = {},
 ): Promise<Started> {
-  const process = spawnPosthorn('start', { POSTHORN_PORT: '0', ...env }, { cwd: folder, ...options })
+  const process = spawnPosthorn('start', { POSTHORN_PORT: '0', ...env }, { ...inFolder(folder), ...options })
   return started(process, join(folder, '.posthorn'))
+}
+
+/** What is started so ends with the folder. */
+export function inFolder(path: string): SpawnOptions {
+  return { cwd: path, outlivesTest: true }
 }
 
 /** Waits for the banner of a process that starts with this data folder. */
@@ -85,6 +91,13 @@ export async function started(process: SpawnedProcess, dataDir: string): Promise
       return (await process.exited).code
     },
   }
+}
+
+/** Runs a command that must refuse, in the folder. @returns all that it wrote */
+export async function refusal(folder: Folder, role: Role, env: Record<string, string>): Promise<string> {
+  const process = spawnPosthorn(role, env, inFolder(folder.path))
+  expect(await process.exited).toEqual({ code: 1, signal: null })
+  return process.output()
 }
 
 /** Waits until an `acme` delivery of an event is in a state. */

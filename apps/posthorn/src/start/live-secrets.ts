@@ -1,14 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Vault } from '@posthorn/core'
 import type { PrismaClient } from '@posthorn/core/prisma'
 import { Webhook } from 'standardwebhooks'
 
 const freshMs = 5_000
 /** A flood of requests with wrong signatures reads the database no more often than this. */
-const missMs = 200
+const restMs = 200
 
 export type LiveSecrets = {
-  /** One verifier for each live secret of the endpoints at these origins. @param afterMiss none of the last matched */
-  read(afterMiss: boolean): Promise<readonly Webhook[]>
+  /** One verifier for each live secret of the endpoints at these origins, as they were some seconds ago at most. */
+  recent(): Promise<readonly Webhook[]>
+  /** As `recent`, but as they are at a moment of `performance.now()` or after it. Takes `restMs` at most, and a read. */
+  since(atMs: number): Promise<readonly Webhook[]>
 }
 
 /** Reads the secrets with which endpoints at the sample receiver are signed, and remembers them briefly. */
@@ -19,10 +22,12 @@ export function createLiveSecrets(deps: {
   origins: readonly string[]
 }): LiveSecrets {
   let known: readonly Webhook[] = []
+  /** When the read began that found what is known. */
   let readAt = Number.NEGATIVE_INFINITY
-  let underWay: Promise<readonly Webhook[]> | null = null
+  let underWay: Promise<void> | null = null
 
-  async function load(): Promise<readonly Webhook[]> {
+  async function load(): Promise<void> {
+    const beganAt = performance.now()
     const rows = await deps.prisma.endpointSecret.findMany({
       select: { sealed: true },
       where: {
@@ -33,17 +38,25 @@ export function createLiveSecrets(deps: {
       take: 1_000,
     })
     known = rows.map((row) => new Webhook(deps.vault.open(row.sealed)))
-    readAt = performance.now()
+    readAt = beganAt
+  }
+
+  async function restAndLoad(): Promise<void> {
+    const leftMs = readAt + restMs - performance.now()
+    if (leftMs > 0) await sleep(leftMs)
+    await load()
+  }
+
+  async function since(atMs: number): Promise<readonly Webhook[]> {
+    // One that is under way may have begun too early: then another follows it.
+    while (readAt < atMs) {
+      underWay ??= restAndLoad().finally(() => {
+        underWay = null
+      })
+      await underWay
+    }
     return known
   }
 
-  return {
-    async read(afterMiss) {
-      if (performance.now() - readAt < (afterMiss ? missMs : freshMs)) return known
-      underWay ??= load().finally(() => {
-        underWay = null
-      })
-      return underWay
-    },
-  }
+  return { recent: () => since(performance.now() - freshMs), since }
 }

@@ -114,8 +114,10 @@ async function faultOf(secrets: LiveSecrets, request: IncomingMessage, body: Buf
     'webhook-signature': header(request, 'webhook-signature'),
   }
   let reason = 'no endpoint with this URL is registered'
-  for (const afterMiss of [false, true]) {
-    const verifiers = await secrets.read(afterMiss).catch(() => null)
+  const arrivedAt = performance.now()
+  // A secret may be newer than what is known of them.
+  for (const read of [secrets.recent, () => secrets.since(arrivedAt)]) {
+    const verifiers = await read().catch(() => null)
     if (verifiers === null) return 'the secrets cannot be read now'
     for (const verifier of verifiers) {
       try {
