@@ -4,6 +4,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
+import { startReceiver } from '../support/receiver.ts'
+import { verifyWebhook, webhookId } from '../support/webhooks.ts'
 import { delivered, startIn, test } from './start-under-test.ts'
 
 /** Pastes the banner's commands into a bash, as one reads them. */
@@ -69,13 +71,21 @@ test('the operator token of the settings is used, and shown nowhere', async ({ f
 })
 
 test('the second start keeps keys and data, and shows no token', async ({ folder }) => {
-  const first = await startIn(folder.path)
-  await first.register({ url: `http://127.0.0.1:${first.samplePort}/` })
+  // The sample receiver may have another port the second time.
+  const receiver = await startReceiver()
+  const env = { POSTHORN_ALLOWED_TARGETS: `127.0.0.1:${receiver.port}` }
+  const first = await startIn(folder.path, env)
+  const endpoint = await first.register({ url: receiver.url })
+  const secretPath = `/v1/tenants/acme/endpoints/${endpoint}/secret`
+  const { body: secrets } = await first.call('GET', secretPath)
   expect(await first.stop()).toBe(0)
-  const second = await startIn(folder.path)
+  const second = await startIn(folder.path, env)
   expect(second.process.output()).not.toMatch(/phk_|Operator token/)
+  expect((await second.call('GET', secretPath)).body).toEqual(secrets)
   const event = await second.publish('order.made', { n: 1 })
-  await second.process.waitForLine(new RegExp(`^✓ order\\.made ${event} verified`, 'u'), 10_000)
+  const request = await receiver.waitFor((each) => webhookId(each) === event, 10_000)
+  verifyWebhook(secrets.secrets[0].secret, request)
+  await receiver.close()
 })
 
 test('/fail fails once, and its retry succeeds', async ({ folder }) => {
