@@ -1,6 +1,7 @@
 import type { App, RouteDeps } from '../app.ts'
 import { createDoorbell } from '../publish/doorbell.ts'
 import { createGatherer } from '../publish/gatherer.ts'
+import { toTenantRouteDeps } from '../tenancy/tenant-store.ts'
 import { registerApiKeys } from './api-keys/index.ts'
 import { registerDeliveries } from './deliveries/index.ts'
 import { registerDocs } from './docs/index.ts'
@@ -18,11 +19,12 @@ import { registerTenants } from './tenants/index.ts'
 export function registerRoutes(app: App, deps: RouteDeps): () => Promise<void> {
   const doorbell = createDoorbell(deps)
   const gatherer = createGatherer({ pool: deps.pool, log: deps.log, doorbell })
-  registerTenants(app, deps)
-  registerEndpoints(app, { ...deps, doorbell })
-  registerEndpointTest(app, { ...deps, doorbell })
-  registerEvents(app, { ...deps, gatherer })
-  registerDeliveries(app, { ...deps, doorbell })
+  const tenantDeps = toTenantRouteDeps(deps)
+  registerTenants(app, deps, tenantDeps)
+  registerEndpoints(app, { ...tenantDeps, doorbell })
+  registerEndpointTest(app, { ...tenantDeps, doorbell })
+  registerEvents(app, { ...tenantDeps, gatherer })
+  registerDeliveries(app, { ...tenantDeps, doorbell })
   registerEventTypes(app, deps)
   registerApiKeys(app, deps)
   registerHealth(app, deps)

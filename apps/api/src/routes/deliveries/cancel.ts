@@ -1,10 +1,10 @@
 import { createRoute } from '@hono/zod-openapi'
-import { cancel, readDelivery } from '@posthorn/core/sql'
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { ApiProblem, notFound } from '../../http/api-problem.ts'
 import { json, problems } from '../../http/responses.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { deliverySchema, presentDelivery } from './delivery.ts'
-import { deliveryParameters, readEndpointId } from './delivery-parameters.ts'
+import { deliveryParameters } from './delivery-parameters.ts'
 
 export const deliveryCancel = createRoute({
   method: 'post',
@@ -17,16 +17,17 @@ export const deliveryCancel = createRoute({
   responses: { 200: json(deliverySchema, 'Canceled'), ...problems },
 })
 
-export function registerDeliveryCancel(app: App, { pool, prisma }: Pick<RouteDeps, 'pool' | 'prisma'>): void {
+export function registerDeliveryCancel(app: App, { tenantOf }: TenantRouteDeps): void {
   app.openapi(deliveryCancel, async (c) => {
-    const { tenant, event, endpoint } = c.req.valid('param')
-    const endpointId = await readEndpointId(prisma, tenant, endpoint)
-    const result = await cancel(pool, tenant, event, endpointId)
+    const { event, endpoint } = c.req.valid('param')
+    const tenant = tenantOf(c)
+    const endpointId = await tenant.endpoints.idOf(endpoint)
+    const result = await tenant.cancel(event, endpointId)
     if (result === 'missing') throw notFound('delivery')
     if (result === 'in_flight') throw new ApiProblem('state_conflict', 'The delivery is in flight.')
     if (result === 'ended') throw new ApiProblem('state_conflict', 'The delivery has ended.')
-    const row = await readDelivery(pool, tenant, event, endpointId)
+    const row = await tenant.readDelivery(event, endpointId)
     if (row === null) throw notFound('delivery')
-    return c.json(presentDelivery(tenant, row), 200)
+    return c.json(presentDelivery(tenant.tenantId, row), 200)
   })
 }

@@ -1,9 +1,9 @@
 import { createRoute } from '@hono/zod-openapi'
-import { listDeliveries, readEvent } from '@posthorn/core/sql'
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { notFound } from '../../http/api-problem.ts'
 import { pageQuery, pageSchema } from '../../http/pagination.ts'
 import { json, problems } from '../../http/responses.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { eventParameters } from '../events/event-parameters.ts'
 import { deliverySchema } from './delivery.ts'
 import { createDeliveryCursor, presentPage, readPosition } from './delivery-position.ts'
@@ -20,13 +20,14 @@ export const eventDeliveries = createRoute({
   responses: { 200: json(pageSchema(deliverySchema), 'Where it went'), ...problems },
 })
 
-export function registerEventDeliveries(app: App, { pool }: Pick<RouteDeps, 'pool'>): void {
+export function registerEventDeliveries(app: App, { tenantOf }: TenantRouteDeps): void {
   app.openapi(eventDeliveries, async (c) => {
-    const { tenant: tenantId, event: eventId } = c.req.valid('param')
+    const { event: eventId } = c.req.valid('param')
+    const tenant = tenantOf(c)
     const { cursor: text, ...query } = c.req.valid('query')
-    const page = await listDeliveries(pool, { ...query, tenantId, eventId, after: readPosition(cursor, text) })
+    const page = await tenant.listDeliveries({ ...query, eventId, after: readPosition(cursor, text) })
     // Nothing was looked at: there is no such event, or it lies outside the period asked for.
-    if (page.examined === 0 && (await readEvent(pool, tenantId, eventId)) === null) throw notFound('event')
-    return c.json(presentPage(cursor, tenantId, page), 200)
+    if (page.examined === 0 && (await tenant.readEvent(eventId)) === null) throw notFound('event')
+    return c.json(presentPage(cursor, tenant.tenantId, page), 200)
   })
 }

@@ -1,10 +1,10 @@
 import { createRoute } from '@hono/zod-openapi'
-import { readDelivery } from '@posthorn/core/sql'
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { notFound } from '../../http/api-problem.ts'
 import { json, problems } from '../../http/responses.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { deliverySchema, presentDelivery } from './delivery.ts'
-import { deliveryParameters, readEndpointId } from './delivery-parameters.ts'
+import { deliveryParameters } from './delivery-parameters.ts'
 
 export const deliveryGet = createRoute({
   method: 'get',
@@ -16,11 +16,12 @@ export const deliveryGet = createRoute({
   responses: { 200: json(deliverySchema, 'The delivery'), ...problems },
 })
 
-export function registerDeliveryGet(app: App, { pool, prisma }: Pick<RouteDeps, 'pool' | 'prisma'>): void {
+export function registerDeliveryGet(app: App, { tenantOf }: TenantRouteDeps): void {
   app.openapi(deliveryGet, async (c) => {
-    const { tenant, event, endpoint } = c.req.valid('param')
-    const row = await readDelivery(pool, tenant, event, await readEndpointId(prisma, tenant, endpoint))
+    const { event, endpoint } = c.req.valid('param')
+    const tenant = tenantOf(c)
+    const row = await tenant.readDelivery(event, await tenant.endpoints.idOf(endpoint))
     if (row === null) throw notFound('delivery')
-    return c.json(presentDelivery(tenant, row), 200)
+    return c.json(presentDelivery(tenant.tenantId, row), 200)
   })
 }

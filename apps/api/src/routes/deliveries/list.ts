@@ -1,10 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { decodeId } from '@posthorn/core'
-import { listDeliveries } from '@posthorn/core/sql'
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { eventTypeSchema, tenantParameter } from '../../http/ids.ts'
 import { pageQuery, pageSchema } from '../../http/pagination.ts'
 import { json, problems } from '../../http/responses.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { deliverySchema, deliveryStateSchema } from './delivery.ts'
 import { createDeliveryCursor, presentPage, readPosition } from './delivery-position.ts'
 
@@ -34,12 +34,12 @@ export const deliveryList = createRoute({
   responses: { 200: json(pageSchema(deliverySchema), 'Newest event first'), ...problems },
 })
 
-export function registerDeliveryList(app: App, { pool }: Pick<RouteDeps, 'pool'>): void {
+export function registerDeliveryList(app: App, { tenantOf }: TenantRouteDeps): void {
   app.openapi(deliveryList, async (c) => {
-    const { tenant: tenantId } = c.req.valid('param')
     const { cursor: text, endpoint_id: endpointId, event_type: eventType, ...query } = c.req.valid('query')
     const after = readPosition(cursor, text)
-    const page = await listDeliveries(pool, { ...query, tenantId, endpointId, eventType, after })
-    return c.json(presentPage(cursor, tenantId, page), 200)
+    const tenant = tenantOf(c)
+    const page = await tenant.listDeliveries({ ...query, endpointId, eventType, after })
+    return c.json(presentPage(cursor, tenant.tenantId, page), 200)
   })
 }

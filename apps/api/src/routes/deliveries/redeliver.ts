@@ -1,11 +1,11 @@
 import { createRoute } from '@hono/zod-openapi'
-import { readDelivery, redeliver } from '@posthorn/core/sql'
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { ApiProblem, notFound } from '../../http/api-problem.ts'
 import { json, problems } from '../../http/responses.ts'
 import type { Doorbell } from '../../publish/doorbell.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { deliverySchema, presentDelivery } from './delivery.ts'
-import { deliveryParameters, readEndpointId } from './delivery-parameters.ts'
+import { deliveryParameters } from './delivery-parameters.ts'
 
 export const deliveryRedeliver = createRoute({
   method: 'post',
@@ -19,19 +19,20 @@ export const deliveryRedeliver = createRoute({
   responses: { 202: json(deliverySchema, 'Owed'), ...problems },
 })
 
-export type DeliveryDeps = RouteDeps & { doorbell: Pick<Doorbell, 'ring'> }
+export type DeliveryDeps = TenantRouteDeps & { doorbell: Pick<Doorbell, 'ring'> }
 
-export function registerDeliveryRedeliver(app: App, { pool, prisma, doorbell }: DeliveryDeps): void {
+export function registerDeliveryRedeliver(app: App, { tenantOf, doorbell }: DeliveryDeps): void {
   app.openapi(deliveryRedeliver, async (c) => {
-    const { tenant, event, endpoint } = c.req.valid('param')
-    const endpointId = await readEndpointId(prisma, tenant, endpoint)
-    const result = await redeliver(pool, tenant, event, endpointId)
+    const { event, endpoint } = c.req.valid('param')
+    const tenant = tenantOf(c)
+    const endpointId = await tenant.endpoints.idOf(endpoint)
+    const result = await tenant.redeliver(event, endpointId)
     if (result === 'missing') throw notFound('delivery')
     if (result === 'in_flight') throw new ApiProblem('state_conflict', 'The delivery is in flight.')
     if (result === 'endpoint_closed') throw new ApiProblem('state_conflict', 'The endpoint is disabled or deleted.')
     doorbell.ring([endpointId])
-    const row = await readDelivery(pool, tenant, event, endpointId)
+    const row = await tenant.readDelivery(event, endpointId)
     if (row === null) throw notFound('delivery')
-    return c.json(presentDelivery(tenant, row), 202)
+    return c.json(presentDelivery(tenant.tenantId, row), 202)
   })
 }

@@ -1,9 +1,9 @@
 import { createRoute } from '@hono/zod-openapi'
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { noContent, problems } from '../../http/responses.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { endpointParameters } from './endpoint-parameters.ts'
-import { findEndpoint } from './find-endpoint.ts'
-import { laneStatus, withLane } from './lane.ts'
+import { laneStatus } from './lane.ts'
 
 export const endpointDelete = createRoute({
   method: 'delete',
@@ -16,22 +16,17 @@ export const endpointDelete = createRoute({
   responses: { 204: noContent, ...problems },
 })
 
-export function registerEndpointDelete(app: App, { prisma }: RouteDeps): void {
+export function registerEndpointDelete(app: App, { tenantOf }: TenantRouteDeps): void {
   app.openapi(endpointDelete, async (c) => {
-    const { tenant, endpoint } = c.req.valid('param')
-    const { id } = await findEndpoint(prisma, tenant, endpoint)
-    await withLane(prisma, id, async (tx, current) => {
-      const version = current.version + 1
+    const { endpoints } = tenantOf(c)
+    const { id } = await endpoints.find(c.req.valid('param').endpoint)
+    await endpoints.change(id, ({ write }) => {
       const deletedAt = new Date()
       // The row and its secrets stay: a lease that was taken before may still be sent and signed.
-      await tx.endpoint.update({
-        where: { id },
-        data: { status: 'disabled', disabledReason: 'by_request', version, deletedAt, updatedAt: deletedAt },
-      })
-      await tx.lane.update({
-        where: { endpointId: id },
-        data: { status: laneStatus.deleted, draining: true, version },
-      })
+      return write({ status: 'disabled', disabledReason: 'by_request', deletedAt, updatedAt: deletedAt }, () => ({
+        status: laneStatus.deleted,
+        draining: true,
+      }))
     })
     return c.body(null, 204)
   })

@@ -1,8 +1,8 @@
 import { z } from '@hono/zod-openapi'
 import { encodeId } from '@posthorn/core'
-import type { Prisma } from '@posthorn/core/prisma'
 import { idSchema, tenantIdSchema } from '../../http/ids.ts'
 import { timeSchema, writeTime } from '../../http/time.ts'
+import type { EndpointRow } from '../../tenancy/endpoint-store.ts'
 import { maskedValue } from './headers.ts'
 import { rateLimitSchema, readRateLimit } from './rate-limit.ts'
 
@@ -37,8 +37,6 @@ export const endpointSchema = z
 export const newEndpointSchema = endpointSchema
   .extend({ secret: z.string().openapi({ example: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' }) })
   .openapi('NewEndpoint')
-
-export type EndpointRow = Prisma.EndpointGetPayload<object>
 
 export function presentEndpoint(row: EndpointRow): z.infer<typeof endpointSchema> {
   return {

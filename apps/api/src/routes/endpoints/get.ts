@@ -1,9 +1,9 @@
 import { createRoute } from '@hono/zod-openapi'
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { json, problems } from '../../http/responses.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { endpointSchema, presentEndpoint } from './endpoint.ts'
 import { endpointParameters } from './endpoint-parameters.ts'
-import { findEndpoint } from './find-endpoint.ts'
 
 export const endpointGet = createRoute({
   method: 'get',
@@ -15,9 +15,9 @@ export const endpointGet = createRoute({
   responses: { 200: json(endpointSchema, 'The endpoint'), ...problems },
 })
 
-export function registerEndpointGet(app: App, { prisma }: RouteDeps): void {
+export function registerEndpointGet(app: App, { tenantOf }: TenantRouteDeps): void {
   app.openapi(endpointGet, async (c) => {
-    const { tenant, endpoint } = c.req.valid('param')
-    return c.json(presentEndpoint(await findEndpoint(prisma, tenant, endpoint)), 200)
+    const row = await tenantOf(c).endpoints.find(c.req.valid('param').endpoint)
+    return c.json(presentEndpoint(row), 200)
   })
 }

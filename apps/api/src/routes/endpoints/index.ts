@@ -1,5 +1,6 @@
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
 import type { Doorbell } from '../../publish/doorbell.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { registerEndpointCreate } from './create.ts'
 import { registerEndpointDelete } from './delete.ts'
 import { registerEndpointGet } from './get.ts'
@@ -9,7 +10,7 @@ import { registerEndpointSecretRotate } from './secret-rotate.ts'
 import { registerEndpointStats } from './stats.ts'
 import { registerEndpointUpdate } from './update.ts'
 
-export function registerEndpoints(app: App, deps: RouteDeps & { doorbell: Doorbell }): void {
+export function registerEndpoints(app: App, deps: TenantRouteDeps & { doorbell: Doorbell }): void {
   registerEndpointCreate(app, deps)
   registerEndpointList(app, deps)
   registerEndpointGet(app, deps)

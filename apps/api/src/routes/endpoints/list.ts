@@ -1,9 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { tenantParameter, uuidSchema } from '../../http/ids.ts'
 import { createdWithin } from '../../http/keyset.ts'
 import { createCursor, pageQuery, pageSchema, toPage } from '../../http/pagination.ts'
 import { json, problems } from '../../http/responses.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { endpointSchema, presentEndpoint } from './endpoint.ts'
 
 const cursor = createCursor('endpoints', uuidSchema)
@@ -19,17 +20,11 @@ export const endpointList = createRoute({
   responses: { 200: json(pageSchema(endpointSchema), 'Newest first'), ...problems },
 })
 
-export function registerEndpointList(app: App, { prisma }: RouteDeps): void {
+export function registerEndpointList(app: App, { tenantOf }: TenantRouteDeps): void {
   app.openapi(endpointList, async (c) => {
-    const { tenant: tenantId } = c.req.valid('param')
     const query = c.req.valid('query')
     const after = cursor.read(query.cursor)
-    const behind = after === undefined ? {} : { id: { lt: after } }
-    const rows = await prisma.endpoint.findMany({
-      where: { tenantId, deletedAt: null, ...createdWithin(query), ...behind },
-      orderBy: { id: 'desc' },
-      take: query.limit + 1,
-    })
+    const rows = await tenantOf(c).endpoints.list(createdWithin(query), after, query.limit + 1)
     return c.json(
       toPage(rows, query.limit, cursor, (row) => row.id, presentEndpoint),
       200,

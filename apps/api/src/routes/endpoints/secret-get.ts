@@ -1,8 +1,8 @@
 import { createRoute } from '@hono/zod-openapi'
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { json, problems } from '../../http/responses.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { endpointParameters } from './endpoint-parameters.ts'
-import { findEndpoint } from './find-endpoint.ts'
 import { presentSecrets, readSecrets, secretsSchema } from './secrets.ts'
 
 export const endpointSecretGet = createRoute({
@@ -15,11 +15,11 @@ export const endpointSecretGet = createRoute({
   responses: { 200: json(secretsSchema, 'The secrets that sign'), ...problems },
 })
 
-export function registerEndpointSecretGet(app: App, { prisma, vault }: RouteDeps): void {
+export function registerEndpointSecretGet(app: App, { tenantOf, vault }: TenantRouteDeps): void {
   app.openapi(endpointSecretGet, async (c) => {
-    const { tenant, endpoint } = c.req.valid('param')
-    const { id } = await findEndpoint(prisma, tenant, endpoint)
+    const { endpoints } = tenantOf(c)
+    const endpoint = await endpoints.find(c.req.valid('param').endpoint)
     c.header('cache-control', 'no-store')
-    return c.json(presentSecrets(await readSecrets(prisma, vault, id)), 200)
+    return c.json(presentSecrets(await readSecrets(endpoints.secretsOf(endpoint), vault)), 200)
   })
 }

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import type { Vault } from '@posthorn/core'
-import type { Prisma } from '@posthorn/core/prisma'
 import { timeSchema, writeTime, writeTimeOrNull } from '../../http/time.ts'
+import type { SecretStore } from '../../tenancy/secret-store.ts'
 
 /** Each live secret signs, so that all of their signatures must fit into one header. */
 export const maxLiveSecrets = 10
@@ -15,22 +15,15 @@ export const secretsSchema = z
   })
   .openapi('Secret')
 
-export type SecretRow = { id: string; secret: string; createdAt: Date; expiresAt: Date | null }
+export type OpenedSecret = { secret: string; createdAt: Date; expiresAt: Date | null }
 
 /** The secrets that sign now, opened, newest first. */
-export async function readSecrets(
-  db: Pick<Prisma.TransactionClient, 'endpointSecret'>,
-  vault: Vault,
-  endpointId: string,
-): Promise<SecretRow[]> {
-  const rows = await db.endpointSecret.findMany({
-    where: { endpointId, OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] },
-    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-  })
-  return rows.map(({ id, sealed, createdAt, expiresAt }) => ({ id, secret: vault.open(sealed), createdAt, expiresAt }))
+export async function readSecrets(secrets: SecretStore, vault: Vault): Promise<OpenedSecret[]> {
+  const rows = await secrets.live()
+  return rows.map(({ sealed, createdAt, expiresAt }) => ({ secret: vault.open(sealed), createdAt, expiresAt }))
 }
 
-export function presentSecrets(rows: readonly SecretRow[]): z.infer<typeof secretsSchema> {
+export function presentSecrets(rows: readonly OpenedSecret[]): z.infer<typeof secretsSchema> {
   return {
     secrets: rows.map((row) => ({
       secret: row.secret,

@@ -1,11 +1,11 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { type AttemptStats, type Backlog, countEndpointAttempts, maxCounted, readBacklogOf } from '@posthorn/core/sql'
-import type { App, RouteDeps } from '../../app.ts'
+import { type AttemptStats, type Backlog, maxCounted } from '@posthorn/core/sql'
+import type { App } from '../../app.ts'
 import { invalid, notFound } from '../../http/api-problem.ts'
 import { json, problems } from '../../http/responses.ts'
 import { timeInput, timeSchema, writeTime, writeTimeOrNull } from '../../http/time.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { endpointParameters } from './endpoint-parameters.ts'
-import { findEndpoint } from './find-endpoint.ts'
 import { latencyOf } from './latency.ts'
 
 const defaultPeriodMs = 86_400_000
@@ -64,14 +64,16 @@ export const endpointStats = createRoute({
   responses: { 200: json(statsSchema, 'The figures'), ...problems },
 })
 
-export function registerEndpointStats(app: App, { config, pool, prisma }: RouteDeps): void {
+export function registerEndpointStats(app: App, { config, tenantOf }: TenantRouteDeps): void {
   app.openapi(endpointStats, async (c) => {
-    const { tenant, endpoint } = c.req.valid('param')
     const { since, until, oldest } = periodOf(c.req.valid('query'), config.retentionMs)
-    const { id } = await findEndpoint(prisma, tenant, endpoint)
+    const tenant = tenantOf(c)
+    const endpoint = await tenant.endpoints.find(c.req.valid('param').endpoint)
     const ended = until.getTime() < Date.now() ? until : null
-    const query = { tenantId: tenant, endpointId: id, since, until: ended, oldest }
-    const [attempts, backlog] = await Promise.all([countEndpointAttempts(pool, query), readBacklogOf(pool, id)])
+    const [attempts, backlog] = await Promise.all([
+      tenant.countAttempts(endpoint, { since, until: ended, oldest }),
+      tenant.readBacklog(endpoint),
+    ])
     if (backlog === null) throw notFound('endpoint')
     return c.json(present(attempts, backlog, until), 200)
   })

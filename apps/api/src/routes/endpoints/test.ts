@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRoute, z } from '@hono/zod-openapi'
 import { scanEnvelope } from '@posthorn/core'
-import type { Pool } from '@posthorn/core/db'
-import { type AttemptRow, listAttempts, publishTestEvent, readDelivery } from '@posthorn/core/sql'
+import type { AttemptRow } from '@posthorn/core/sql'
 import type { Context } from 'hono'
-import type { App, AppEnv, RouteDeps } from '../../app.ts'
+import type { App, AppEnv } from '../../app.ts'
 import { ApiProblem, notFound } from '../../http/api-problem.ts'
 import { requireJson } from '../../http/content-type.ts'
 import { eventTypeSchema } from '../../http/ids.ts'
@@ -13,11 +12,11 @@ import { readBody } from '../../http/read-body.ts'
 import { json, jsonRequest, problems } from '../../http/responses.ts'
 import { problemFromZod } from '../../http/zod-problem.ts'
 import type { Doorbell } from '../../publish/doorbell.ts'
+import type { TenantRouteDeps, TenantStore } from '../../tenancy/tenant-store.ts'
 import { attemptSchema, presentAttempt } from '../deliveries/attempt.ts'
 import { deliverySchema, presentDelivery } from '../deliveries/delivery.ts'
 import { envelopeAllowanceBytes } from '../events/publish-input.ts'
 import { endpointParameters } from './endpoint-parameters.ts'
-import { findEndpoint } from './find-endpoint.ts'
 
 const waitMs = 30_000
 const shortestPauseMs = 50
@@ -49,25 +48,25 @@ export const endpointTest = createRoute({
   },
 })
 
-export type EndpointTestDeps = RouteDeps & { doorbell: Pick<Doorbell, 'ring'> }
+export type EndpointTestDeps = TenantRouteDeps & { doorbell: Pick<Doorbell, 'ring'> }
 
 /** Registered beside the framework's validation: see the publish route. */
-export function registerEndpointTest(app: App, { config, pool, prisma, doorbell }: EndpointTestDeps): void {
+export function registerEndpointTest(app: App, { config, tenantOf, doorbell }: EndpointTestDeps): void {
   app.openAPIRegistry.registerPath(endpointTest)
   app.post('/v1/tenants/:tenant/endpoints/:endpoint/test', async (c) => {
     const parameters = endpointParameters.safeParse(c.req.param())
     if (!parameters.success) throw problemFromParameters(parameters.error, c.req.param())
-    const { tenant } = parameters.data
+    const tenant = tenantOf(c)
     const event = await readTestEvent(c, config.maxPayloadBytes)
-    const { id: endpointId } = await findEndpoint(prisma, tenant, parameters.data.endpoint)
-    const eventId = await publishTestEvent(pool, tenant, endpointId, event)
+    const endpoint = await tenant.endpoints.find(parameters.data.endpoint)
+    const eventId = await tenant.publishTest(endpoint, event)
     if (eventId === null) throw new ApiProblem('state_conflict', 'The endpoint is disabled.')
-    doorbell.ring([endpointId])
-    const attempt = await firstAttempt(pool, { tenantId: tenant, eventId, endpointId }, c.req.raw.signal)
+    doorbell.ring([endpoint.id])
+    const attempt = await firstAttempt(tenant, { eventId, endpointId: endpoint.id }, c.req.raw.signal)
     if (attempt !== null) return c.json(presentAttempt(attempt), 200)
-    const delivery = await readDelivery(pool, tenant, eventId, endpointId)
+    const delivery = await tenant.readDelivery(eventId, endpoint.id)
     if (delivery === null) throw notFound('delivery')
-    return c.json(presentDelivery(tenant, delivery), 202)
+    return c.json(presentDelivery(tenant.tenantId, delivery), 202)
   })
 }
 
@@ -84,10 +83,10 @@ async function readTestEvent(c: Context<AppEnv>, maxPayloadBytes: number) {
   return { type, payload: Buffer.from(JSON.stringify(sample)) }
 }
 
-type Delivery = { tenantId: string; eventId: string; endpointId: string }
+type Delivery = { eventId: string; endpointId: string }
 
 /** Null when none is there in time, the delivery ended without one, or the caller went away. */
-async function firstAttempt(pool: Pool, delivery: Delivery, signal: AbortSignal): Promise<AttemptRow | null> {
+async function firstAttempt(tenant: TenantStore, delivery: Delivery, signal: AbortSignal): Promise<AttemptRow | null> {
   const deadline = performance.now() + waitMs
   for (let pauseMs = shortestPauseMs; !signal.aborted; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
     const left = deadline - performance.now()
@@ -97,11 +96,10 @@ async function firstAttempt(pool: Pool, delivery: Delivery, signal: AbortSignal)
     } catch {
       return null
     }
-    const attempts = await listAttempts(pool, { ...delivery, limit: 10 })
+    const attempts = await tenant.listAttempts({ ...delivery, limit: 10 })
     const first = attempts.findLast((attempt) => attempt.outcome !== 'superseded')
     if (first !== undefined) return first
-    const { tenantId, eventId, endpointId } = delivery
-    const state = (await readDelivery(pool, tenantId, eventId, endpointId))?.state
+    const state = (await tenant.readDelivery(delivery.eventId, delivery.endpointId))?.state
     if (state === 'canceled' || state === 'failed' || state === undefined) return null
   }
   return null

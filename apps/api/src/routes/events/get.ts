@@ -1,8 +1,8 @@
 import { createRoute } from '@hono/zod-openapi'
-import { readEvent } from '@posthorn/core/sql'
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { notFound } from '../../http/api-problem.ts'
 import { json, problems } from '../../http/responses.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { eventWithPayloadSchema, presentEvent } from './event.ts'
 import { eventParameters } from './event-parameters.ts'
 
@@ -16,10 +16,9 @@ export const eventGet = createRoute({
   responses: { 200: json(eventWithPayloadSchema, 'The event'), ...problems },
 })
 
-export function registerEventGet(app: App, { pool }: Pick<RouteDeps, 'pool'>): void {
+export function registerEventGet(app: App, { tenantOf }: TenantRouteDeps): void {
   app.openapi(eventGet, async (c) => {
-    const { tenant, event } = c.req.valid('param')
-    const row = await readEvent(pool, tenant, event)
+    const row = await tenantOf(c).readEvent(c.req.valid('param').event)
     if (row === null) throw notFound('event')
     // Put together by hand: a JSON writer would spell the payload's numbers and escapes in its own way.
     const head = JSON.stringify(presentEvent(row)).slice(0, -1)

@@ -1,11 +1,12 @@
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { registerEventGet } from './get.ts'
 import { registerEventList } from './list.ts'
 import { registerEventPayload } from './payload.ts'
 import { type PublishDeps, registerEventPublish } from './publish.ts'
 import { registerEventPublishBatch } from './publish-batch.ts'
 
-export function registerEvents(app: App, deps: RouteDeps & PublishDeps): void {
+export function registerEvents(app: App, deps: TenantRouteDeps & PublishDeps): void {
   registerEventPublish(app, deps)
   registerEventPublishBatch(app, deps)
   registerEventList(app, deps)

@@ -1,9 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { listEvents } from '@posthorn/core/sql'
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { eventTypeSchema, tenantParameter, uuidSchema } from '../../http/ids.ts'
 import { createCursor, pageQuery, pageSchema } from '../../http/pagination.ts'
 import { json, problems } from '../../http/responses.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { eventSchema, presentEvent } from './event.ts'
 
 const cursor = createCursor('events', uuidSchema)
@@ -22,11 +22,10 @@ export const eventList = createRoute({
   responses: { 200: json(pageSchema(eventSchema), 'Newest first'), ...problems },
 })
 
-export function registerEventList(app: App, { pool }: Pick<RouteDeps, 'pool'>): void {
+export function registerEventList(app: App, { tenantOf }: TenantRouteDeps): void {
   app.openapi(eventList, async (c) => {
-    const { tenant: tenantId } = c.req.valid('param')
     const { cursor: text, ...query } = c.req.valid('query')
-    const { rows, next } = await listEvents(pool, { ...query, tenantId, after: cursor.read(text) })
+    const { rows, next } = await tenantOf(c).listEvents({ ...query, after: cursor.read(text) })
     return c.json({ data: rows.map(presentEvent), next_cursor: next === null ? null : cursor.write(next) }, 200)
   })
 }

@@ -1,8 +1,8 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { readEvent } from '@posthorn/core/sql'
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { notFound } from '../../http/api-problem.ts'
 import { json, problems } from '../../http/responses.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { eventParameters } from './event-parameters.ts'
 
 export const eventPayload = createRoute({
@@ -16,10 +16,9 @@ export const eventPayload = createRoute({
   responses: { 200: json(z.any(), 'The payload'), ...problems },
 })
 
-export function registerEventPayload(app: App, { pool }: Pick<RouteDeps, 'pool'>): void {
+export function registerEventPayload(app: App, { tenantOf }: TenantRouteDeps): void {
   app.openapi(eventPayload, async (c) => {
-    const { tenant, event } = c.req.valid('param')
-    const row = await readEvent(pool, tenant, event)
+    const row = await tenantOf(c).readEvent(c.req.valid('param').event)
     if (row === null) throw notFound('event')
     const headers = { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' }
     return c.body(new Uint8Array(row.payload), 200, headers) as never

@@ -1,9 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { newTenantParameter } from '../../http/ids.ts'
 import { jsonBody } from '../../http/json-body.ts'
 import { metadataSchema } from '../../http/metadata.ts'
 import { json, jsonRequest, problems } from '../../http/responses.ts'
+import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { presentTenant, tenantSchema } from './tenant.ts'
 
 const tenantInput = z.strictObject({
@@ -23,18 +24,13 @@ export const tenantPut = createRoute({
   responses: { 200: json(tenantSchema, 'Updated'), 201: json(tenantSchema, 'Created'), ...problems },
 })
 
-export function registerTenantPut(app: App, { prisma }: RouteDeps): void {
+export function registerTenantPut(app: App, { tenantOf }: TenantRouteDeps): void {
   app.openapi(tenantPut, async (c) => {
-    const { tenant: id } = c.req.valid('param')
     const { name = null, metadata } = c.req.valid('json')
-    const data = { name, metadata: metadata ?? {} }
-    const before = await prisma.tenant.findUnique({ where: { id }, select: { id: true } })
+    const tenant = tenantOf(c)
+    const before = await tenant.read()
     // Between the two another may have made it: then this updates, and only the status is a moment behind.
-    const row = await prisma.tenant.upsert({
-      where: { id },
-      create: { id, ...data },
-      update: { ...data, updatedAt: new Date() },
-    })
+    const row = await tenant.put({ name, metadata: metadata ?? {} })
     return c.json(presentTenant(row), before === null ? 201 : 200)
   })
 }
