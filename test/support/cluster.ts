@@ -50,7 +50,7 @@ export type Cluster = {
   publishAll(tenant: string, events: readonly { type: string; payload: string }[]): Promise<string[]>
   delivery(tenant: string, event: string, endpoint: string): Promise<ApiAnswer>
   attempts(tenant: string, event: string, endpoint: string): Promise<ApiAnswer['body'][]>
-  startApi(): Promise<void>
+  startApi(env?: Record<string, string>): Promise<void>
   startDispatcher(env?: Record<string, string>): Promise<SpawnedProcess>
   /** What is leased to a process, under any id that it has had as a dispatcher. */
   leasedTo(dispatcher: SpawnedProcess): Promise<LeasedDelivery[]>
@@ -123,8 +123,9 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       const { data } = accepted(await cluster.call('GET', path), 200).body
       return data.sort((a: { number: number }, b: { number: number }) => a.number - b.number)
     },
-    async startApi() {
-      cluster.api = spawnPosthorn('api', { ...env, POSTHORN_API_KEY: operatorToken, POSTHORN_PORT: '0' }, inFile)
+    async startApi(more = {}) {
+      const settings = { ...env, POSTHORN_API_KEY: operatorToken, POSTHORN_PORT: '0', ...more }
+      cluster.api = spawnPosthorn('api', settings, inFile)
       const line = await cluster.api.waitForLine(/"msg":"api listening"/, startMs)
       apiUrl = `http://127.0.0.1:${(JSON.parse(line) as { port: number }).port}`
     },

@@ -38,6 +38,7 @@ export type DispatcherOptions = {
     | 'concurrency'
     | 'disableAfterMs'
     | 'encryptionKey'
+    | 'encryptionKeyPrevious'
     | 'listenUrl'
     | 'maxAgeMs'
     | 'retentionMs'
@@ -73,7 +74,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
   const bell = createBell()
   const marks = createMarks()
   const book = createLaneBook({ random: Math.random, now: () => performance.now(), onQueued: bell.ring })
-  const vault = createVault(config.encryptionKey!)
+  const vault = createVault(config.encryptionKey!, config.encryptionKeyPrevious)
   const sender = createSender({ allowedTargets: config.allowedTargets, userAgent, log })
 
   let abort = (): void => {}

@@ -10,12 +10,13 @@ const roles: Record<Role, () => Promise<RunRole>> = {
   api: async () => (await import('./roles/run-api.ts')).runApi,
   dispatcher: async () => (await import('./roles/run-dispatcher.ts')).runDispatcher,
   migrate: async () => (await import('./roles/run-migrate.ts')).runMigrate,
+  reencrypt: async () => (await import('./roles/run-reencrypt.ts')).runReencrypt,
 }
 
 const signals = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
 
 /**
- * Runs `posthorn start | api | dispatcher | migrate` to its end.
+ * Runs `posthorn start | api | dispatcher | migrate | reencrypt` to its end.
  * @returns the exit code: 0 after a clean stop, 1 when it could not start or go on (one line on stderr says why), 2 for a
  *   wrong command. A second signal n ends the process at once with 128 + n.
  */
@@ -42,6 +43,7 @@ export async function runCommand(args: string[]): Promise<number> {
     // an end of its own to reach.
     if (!lifecycle.stopping.aborted) failure = error
     else if (role === 'migrate') failure = new StartFailure('stopped before the database was migrated')
+    else if (role === 'reencrypt') failure = new StartFailure('stopped before all was re-encrypted: run it again')
   }
   // From now on the first signal ends it at once, as the second would.
   lifecycle.stop()

@@ -11,7 +11,7 @@ export async function runApi({ config, lifecycle, log }: Launch): Promise<void> 
   const databaseUrl = config.databaseUrl!
   await migrateWhenUp({ url: databaseUrl, log, stopping: lifecycle.stopping })
   lifecycle.check()
-  const vault = await openVault(config.encryptionKey!, databaseUrl)
+  const vault = await openVault(config, databaseUrl)
   const prisma = openControlPlane(databaseUrl, lifecycle)
   await serveApi({ config, databaseUrl, vault, prisma, lifecycle, log })
 }

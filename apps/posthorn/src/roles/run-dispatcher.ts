@@ -8,6 +8,6 @@ export async function runDispatcher({ config, lifecycle, log }: Launch): Promise
   const databaseUrl = config.databaseUrl!
   await migrateWhenUp({ url: databaseUrl, log, stopping: lifecycle.stopping })
   lifecycle.check()
-  await openVault(config.encryptionKey!, databaseUrl)
+  await openVault(config, databaseUrl)
   await serveDispatcher({ config, databaseUrl, lifecycle, log })
 }

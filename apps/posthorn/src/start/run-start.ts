@@ -42,7 +42,7 @@ export async function runStart({ config: given, folder, lifecycle, log }: Launch
     await parts
   lifecycle.check()
 
-  const vault = await openVault(encryptionKey, databaseUrl)
+  const vault = await openVault({ ...given, encryptionKey }, databaseUrl)
   const prisma = openControlPlane(databaseUrl, lifecycle)
   const sample = await openSampleReceiver({
     avoid: given.port,

@@ -4,6 +4,7 @@ import { ConfigError } from './config-error.ts'
 
 const start: ConfigDefaults = { role: 'start', folder: '/home/me' }
 const key = Buffer.alloc(32, 7).toString('base64')
+const otherKey = Buffer.alloc(32, 8).toString('base64')
 const url = 'postgres://me:s3cr3t@db/product'
 
 function refusal(env: Record<string, string>, defaults = start): string {
@@ -26,6 +27,7 @@ describe('what is taken', () => {
       port: 8080,
       apiKey: null,
       encryptionKey: null,
+      encryptionKeyPrevious: null,
       allowedTargets: [],
       retryScheduleSeconds: [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400],
       maxAgeMs: 432_000_000,
@@ -48,6 +50,7 @@ describe('what is taken', () => {
         POSTHORN_PORT: '0',
         POSTHORN_API_KEY: 'phk_0123456789abcdef',
         POSTHORN_ENCRYPTION_KEY: key,
+        POSTHORN_ENCRYPTION_KEY_PREVIOUS: otherKey,
         POSTHORN_ALLOWED_TARGETS: '10.0.0.0/8, 127.0.0.1:8081,[::1]:8081,FD00::/8',
         POSTHORN_RETRY_SCHEDULE: '0s, 5s,5m,30m,2h',
         POSTHORN_MAX_AGE: '36h',
@@ -69,6 +72,7 @@ describe('what is taken', () => {
       port: 0,
       apiKey: 'phk_0123456789abcdef',
       encryptionKey: key,
+      encryptionKeyPrevious: otherKey,
       allowedTargets: [
         { cidr: '10.0.0.0/8' },
         { address: '127.0.0.1', port: 8081 },

@@ -6,7 +6,7 @@ import { ConfigError } from './config-error.ts'
 import { settings } from './settings.ts'
 
 /** What a process does: all in one, or one part. It decides which settings must be there. */
-export type Role = 'start' | 'api' | 'dispatcher' | 'migrate'
+export type Role = 'start' | 'api' | 'dispatcher' | 'migrate' | 'reencrypt'
 
 export type ConfigDefaults = {
   role: Role
@@ -28,6 +28,8 @@ export type Config = {
   readonly apiKey: string | null
   /** 32 bytes in base64. Null: made at first start (embedded), or not needed (`migrate`). */
   readonly encryptionKey: string | null
+  /** Opens what an earlier key sealed, while keys are rotated. Null for none. */
+  readonly encryptionKeyPrevious: string | null
   readonly allowedTargets: readonly AllowedTarget[]
   readonly retryScheduleSeconds: readonly number[]
   readonly maxAgeMs: number
@@ -78,6 +80,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>, d
     port: set.POSTHORN_PORT,
     apiKey: set.POSTHORN_API_KEY ?? null,
     encryptionKey: set.POSTHORN_ENCRYPTION_KEY ?? null,
+    encryptionKeyPrevious: set.POSTHORN_ENCRYPTION_KEY_PREVIOUS ?? null,
     allowedTargets: Object.freeze(set.POSTHORN_ALLOWED_TARGETS.map((target) => Object.freeze(target))),
     retryScheduleSeconds: Object.freeze(set.POSTHORN_RETRY_SCHEDULE),
     maxAgeMs: set.POSTHORN_MAX_AGE,

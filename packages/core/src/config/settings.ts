@@ -21,6 +21,7 @@ export const settings = z.object({
   POSTHORN_PORT: setting((text) => wholeNumber(text, 0, 65_535)).default(8080),
   POSTHORN_API_KEY: setting(apiKey).optional(),
   POSTHORN_ENCRYPTION_KEY: setting(encryptionKey).optional(),
+  POSTHORN_ENCRYPTION_KEY_PREVIOUS: setting(encryptionKey).optional(),
   POSTHORN_ALLOWED_TARGETS: setting(allowedTargets).default([]),
   POSTHORN_RETRY_SCHEDULE: setting(retrySchedule).default([...defaultSchedule]),
   POSTHORN_MAX_AGE: setting(durationMs).default(5 * dayMs),

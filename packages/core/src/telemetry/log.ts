@@ -17,6 +17,7 @@ const hidden = [
   'password',
   'apiKey',
   'encryptionKey',
+  'encryptionKeyPrevious',
   'databaseUrl',
   'listenUrl',
   'connectionString',

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createVault, VaultError } from './vault.ts'
+import { createVault, keyIdOf, VaultError } from './vault.ts'
 
 const newKey = () => randomBytes(32).toString('base64')
 const vault = createVault(newKey())
@@ -32,6 +32,40 @@ test('the sealed form is as documented, and hides the secret', () => {
 
 test('another key opens nothing, and says so', () => {
   expect(() => createVault(newKey()).open(vault.seal('whsec_x'))).toThrow(/sealed with another encryption key/)
+})
+
+test('the refusal names the keys by their ids, and holds nothing of them', () => {
+  const [one, two] = [newKey(), newKey()]
+  const sealed = createVault(one).seal('whsec_x')
+  try {
+    createVault(two).open(sealed)
+    expect.fail('it was opened')
+  } catch (error) {
+    const { message } = error as VaultError
+    expect(message).toContain(keyIdOf(sealed.subarray(0, 5)))
+    expect(message).toContain(keyIdOf(createVault(two).head))
+    for (const key of [one, two]) expect(message).not.toContain(key.slice(0, 8))
+  }
+})
+
+test('with two keys the current one seals, and what either sealed is opened', () => {
+  const [old, fresh] = [newKey(), newKey()]
+  const both = createVault(fresh, old)
+  expect(both.open(createVault(old).seal('old'))).toBe('old')
+  expect(both.open(createVault(fresh).seal('fresh'))).toBe('fresh')
+  expect(createVault(fresh).open(both.seal('x'))).toBe('x')
+  expect(() => createVault(old).open(both.seal('x'))).toThrow(/another encryption key/)
+  expect(() => both.open(createVault(newKey()).seal('x'))).toThrow(/another encryption key/)
+  expect(both.heads).toEqual([createVault(fresh).head, createVault(old).head])
+  expect(createVault(fresh, fresh).heads).toHaveLength(1)
+  expect(() => createVault(fresh, 'x')).toThrow(VaultError)
+})
+
+test('what one key sealed cannot be passed off as the other’s', () => {
+  const [old, fresh] = [newKey(), newKey()]
+  const sealed = createVault(old).seal('x')
+  createVault(fresh).head.copy(sealed)
+  expect(() => createVault(fresh, old).open(sealed)).toThrow(/changed after it was sealed/)
 })
 
 test('a change of any bit is noticed', () => {

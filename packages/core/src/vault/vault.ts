@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, createSecretKey, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { decodeBase64 } from '../domain/base64.ts'
 
 /**
@@ -21,40 +21,50 @@ export class VaultError extends Error {
 }
 
 export type Vault = {
-  /** Seals a secret for the database. */
+  /** How all that this vault seals begins: version and key id. */
+  head: Buffer
+  /** How what it can open begins: `head`, and that of the previous key if there is one. */
+  heads: readonly Buffer[]
+  /** Seals a secret for the database, with the current key. */
   seal(plain: string): Buffer
-  /** Opens what was sealed with this key. @throws VaultError for another key, or bytes that were changed */
+  /** Opens what was sealed with one of its keys. @throws VaultError for another key, or bytes that were changed */
   open(sealed: Uint8Array): string
 }
 
 /**
- * Makes a vault for endpoints' secrets.
- * @param keyBase64 32 bytes in base64 (`POSTHORN_ENCRYPTION_KEY`)
- * @throws VaultError when it is not
+ * Makes a vault for endpoints' secrets. While keys are rotated it has two: it seals with the current one, and opens what
+ * either has sealed.
+ * @param current 32 bytes in base64 (`POSTHORN_ENCRYPTION_KEY`)
+ * @param previous likewise (`POSTHORN_ENCRYPTION_KEY_PREVIOUS`); null for none
+ * @throws VaultError when one is not
  */
-export function createVault(keyBase64: string): Vault {
-  const bytes = decodeBase64(keyBase64)
-  if (bytes?.length !== 32) throw new VaultError('the encryption key must be 32 bytes in base64')
-  const key = createSecretKey(bytes)
-  const head = Buffer.concat([Buffer.of(version), createHash('sha256').update(bytes).digest().subarray(0, 4)])
+export function createVault(current: string, previous: string | null = null): Vault {
+  const key = readKey(current)
+  const keys = previous === null || previous === current ? [key] : [key, readKey(previous)]
 
   return {
+    head: key.head,
+    heads: keys.map(({ head }) => head),
     seal(plain) {
       const nonce = randomBytes(nonceLength)
-      const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagLength }).setAAD(head)
+      const cipher = createCipheriv('aes-256-gcm', key.secret, nonce, { authTagLength: tagLength }).setAAD(key.head)
       const text = [cipher.update(plain, 'utf8'), cipher.final()]
-      return Buffer.concat([head, nonce, cipher.getAuthTag(), ...text])
+      return Buffer.concat([key.head, nonce, cipher.getAuthTag(), ...text])
     },
     open(sealed) {
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
       if (bytes.length < textAt || bytes[0] !== version) {
         throw new VaultError('a sealed secret of an unknown form: it was changed, or a newer Posthorn wrote it')
       }
-      if (!bytes.subarray(0, headLength).equals(head)) {
-        throw new VaultError('a secret was sealed with another encryption key: start with the key that sealed it')
+      const head = bytes.subarray(0, headLength)
+      const own = keys.find((each) => each.head.equals(head))
+      if (own === undefined) {
+        throw new VaultError(
+          `a secret was sealed with another encryption key (${keyIdOf(head)}; this process has ${keys.map((each) => keyIdOf(each.head)).join(' and ')}): start with the key that sealed it`,
+        )
       }
       const nonce = bytes.subarray(headLength, headLength + nonceLength)
-      const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagLength })
+      const decipher = createDecipheriv('aes-256-gcm', own.secret, nonce, { authTagLength: tagLength })
         .setAAD(head)
         .setAuthTag(bytes.subarray(headLength + nonceLength, textAt))
       try {
@@ -64,4 +74,16 @@ export function createVault(keyBase64: string): Vault {
       }
     },
   }
+}
+
+/** The id of the key that sealed something with this head, in hex: 32 bits of a hash, of no use to who seeks the key. */
+export function keyIdOf(head: Uint8Array): string {
+  return Buffer.from(head).toString('hex', 1, headLength)
+}
+
+function readKey(base64: string): { secret: KeyObject; head: Buffer } {
+  const bytes = decodeBase64(base64)
+  if (bytes?.length !== 32) throw new VaultError('the encryption key must be 32 bytes in base64')
+  const id = createHash('sha256').update(bytes).digest().subarray(0, 4)
+  return { secret: createSecretKey(bytes), head: Buffer.concat([Buffer.of(version), id]) }
 }
