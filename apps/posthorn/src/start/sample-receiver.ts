@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { decodeId } from '@posthorn/core'
-import { WebhookVerificationError } from 'standardwebhooks'
-import type { LiveSecrets } from './live-secrets.ts'
+import type { LiveSecrets, Verifier } from './live-secrets.ts'
 
 const host = '127.0.0.1'
 const firstPort = 8081
@@ -90,10 +89,10 @@ function createHandler(secrets: LiveSecrets, print: (line: string) => void) {
     if (body === null) return answer(413, 'too large')
     const id = header(request, 'webhook-id')
     const what = printable(`${header(request, 'posthorn-event-type') || 'webhook'} ${id || '(without an id)'}`)
-    const reason = await faultOf(secrets, request, body)
-    if (reason !== null) {
-      print(`✗ ${what} not verified: ${reason}`)
-      return answer(401, reason)
+    const found = await verifierOf(secrets, request, body)
+    if (typeof found === 'string') {
+      print(`✗ ${what} not verified: ${found}`)
+      return answer(401, found)
     }
     if (request.url?.split('?', 1)[0] === '/fail' && failsNow(id)) {
       print(`✗ ${what} answered 500 on purpose, as /fail does once for each event: watch for the retry`)
@@ -101,13 +100,13 @@ function createHandler(secrets: LiveSecrets, print: (line: string) => void) {
     }
     const publishedAt = publishTime(id)
     const took = publishedAt === null ? '' : `, ${Math.max(0, receivedAt - publishedAt)} ms`
-    print(`✓ ${what} verified (v1), ${body.length} bytes${took}`)
+    print(`✓ ${what} verified (${found.version}), ${body.length} bytes${took}`)
     answer(200, 'verified')
   }
 }
 
-/** Why it does not verify; null when it does, by any of the live secrets. */
-async function faultOf(secrets: LiveSecrets, request: IncomingMessage, body: Buffer): Promise<string | null> {
+/** Which of the live secrets verifies it, or why none does. */
+async function verifierOf(secrets: LiveSecrets, request: IncomingMessage, body: Buffer): Promise<Verifier | string> {
   const headers = {
     'webhook-id': header(request, 'webhook-id'),
     'webhook-timestamp': header(request, 'webhook-timestamp'),
@@ -120,13 +119,9 @@ async function faultOf(secrets: LiveSecrets, request: IncomingMessage, body: Buf
     const verifiers = await read().catch(() => null)
     if (verifiers === null) return 'the secrets cannot be read now'
     for (const verifier of verifiers) {
-      try {
-        verifier.verify(body, headers, { jsonParse: false })
-        return null
-      } catch (error) {
-        if (!(error instanceof WebhookVerificationError)) throw error
-        reason = error.message
-      }
+      const fault = verifier.faultOf(body, headers)
+      if (fault === null) return verifier
+      reason = fault
     }
   }
   return reason

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
+import { generateSigningKey, parseSigningKey } from './ed25519.ts'
 import { generateSecret } from './secret.ts'
 import { createSigner } from './signer.ts'
 import { type VerifyOptions, verify } from './verify.ts'
@@ -10,6 +11,9 @@ const id = 'msg_p5jXN8AQM9LWM0D4loKWxJek'
 const timestamp = 1_614_265_330
 const body = Buffer.from('{"test": 2432232314}')
 const signature = 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE='
+const privateKey = 'whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg=='
+const publicKey = 'whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4='
+const signatureA = 'v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg=='
 const then: VerifyOptions = { now: new Date(timestamp * 1000) }
 const headers = {
   'webhook-id': id,
@@ -38,6 +42,24 @@ describe('signer', () => {
     ],
   ])('signs the published vector of %s', (key, messageId, seconds, text, expected) => {
     expect(createSigner([key]).sign(messageId, seconds, Buffer.from(text))).toBe(expected)
+  })
+
+  test('signs the published vector of v1a', () => {
+    expect(createSigner([privateKey]).sign(id, timestamp, body)).toBe(signatureA)
+    expect(parseSigningKey(privateKey).publicKey).toBe(publicKey)
+  })
+
+  test('v1 stands before v1a, whatever the order of the secrets, one space between', () => {
+    const [other, pair] = [generateSecret(), generateSigningKey()]
+    const signed = createSigner([pair.secret, secret, privateKey, other]).sign(id, timestamp, body)
+    const items = signed.split(' ')
+    expect(items.map((item) => item.split(',')[0])).toEqual(['v1', 'v1', 'v1a', 'v1a'])
+    expect([items[0], items[3]]).toEqual([signature, signatureA])
+    for (const key of [other, secret]) {
+      const sent = { ...headers, 'webhook-signature': signed }
+      expect(() => new Webhook(key).verify(body, { ...sent, 'webhook-timestamp': '0' })).toThrow(/too old/)
+      expect(verify([key], sent, body, then).verified).toBe(true)
+    }
   })
 
   test('every live secret signs, one space between', () => {
@@ -77,6 +99,7 @@ describe('signer', () => {
   test('throws for no secret, and for one that is none', () => {
     expect(() => createSigner([])).toThrow(TypeError)
     expect(() => createSigner([secret, 'whsec_%'])).toThrow(TypeError)
+    expect(() => createSigner([secret, 'whsk_%'])).toThrow(TypeError)
   })
 })
 
@@ -104,6 +127,23 @@ describe('verify', () => {
       timestampSeconds: timestamp,
     })
     expect(verify([secret.slice(6)], headers, body, then).verified).toBe(true)
+  })
+
+  test('v1a by its public key, among other items', () => {
+    const sent = { ...headers, 'webhook-signature': `${signature} v1a,AAAA ${signatureA}` }
+    expect(verify([publicKey], sent, body, then).verified).toBe(true)
+    expect(verify([generateSigningKey().publicKey, publicKey], sent, body, then).verified).toBe(true)
+    expect(verify([generateSigningKey().publicKey], sent, body, then).verified).toBe(false)
+    expect(verify([publicKey], sent, Buffer.from('{"test": 2432232315}'), then).verified).toBe(false)
+    expect(verify([publicKey], { ...sent, 'webhook-timestamp': '1614265331' }, body, then).verified).toBe(false)
+    // A signature of one version is none of the other.
+    expect(
+      verify([publicKey], { ...headers, 'webhook-signature': signatureA.replace('v1a', 'v1') }, body, then),
+    ).toEqual({
+      verified: false,
+      reason: 'no_match',
+    })
+    expect(() => verify(['whpk_AAAA'], sent, body, then)).toThrow(TypeError)
   })
 
   test('finds the good item of a list', () => {

@@ -1,5 +1,7 @@
-import { timingSafeEqual } from 'node:crypto'
-import { keyOf, signature1 } from './signer.ts'
+import { type KeyObject, timingSafeEqual, verify as verifyEd25519 } from 'node:crypto'
+import { decodeBase64 } from '../domain/base64.ts'
+import { parsePublicKey } from './ed25519.ts'
+import { contentOf, keyOf, signature1 } from './signer.ts'
 
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
@@ -16,9 +18,9 @@ export type Verification =
   | { verified: false; reason: 'missing_header' | 'bad_timestamp' | 'too_old' | 'too_new' | 'no_match' }
 
 /**
- * Verifies a webhook as Standard Webhooks 1.0.0 (v1) says.
+ * Verifies a webhook as Standard Webhooks 1.0.0 says, v1 and v1a.
  *
- * @param secrets those that the receiver accepts, with or without `whsec_`
+ * @param secrets those that the receiver accepts: secrets of v1, with or without `whsec_`, and `whpk_` keys of v1a
  * @param headers as received; names in any case
  * @param rawBody the bytes as received, before any parsing
  * @throws TypeError for a secret that is none
@@ -30,7 +32,10 @@ export function verify(
   options: VerifyOptions = {},
 ): Verification {
   const { toleranceSeconds = 300, now = new Date() } = options
-  const keys = secrets.map((secret) => keyOf(secret.startsWith('whsec_') ? secret : `whsec_${secret}`))
+  const publicKeys = secrets.filter(isPublic).map(publicKeyOf)
+  const keys = secrets
+    .filter((secret) => !isPublic(secret))
+    .map((secret) => keyOf(secret.startsWith('whsec_') ? secret : `whsec_${secret}`))
   const id = header(headers, 'webhook-id')
   const timestamp = header(headers, 'webhook-timestamp')
   const signatures = header(headers, 'webhook-signature')
@@ -50,8 +55,22 @@ export function verify(
     for (const wanted of expected) {
       if (given.length === wanted.length && timingSafeEqual(given, wanted)) matches = true
     }
+    if (publicKeys.length === 0 || !item.startsWith('v1a,')) continue
+    const bytes = decodeBase64(item.slice(4))
+    const content = contentOf(head, rawBody)
+    for (const key of publicKeys) if (bytes?.length === 64 && verifyEd25519(null, content, key, bytes)) matches = true
   }
   return matches ? { verified: true, id, timestampSeconds } : { verified: false, reason: 'no_match' }
+}
+
+function isPublic(secret: string): boolean {
+  return secret.startsWith('whpk_')
+}
+
+function publicKeyOf(text: string): KeyObject {
+  const key = parsePublicKey(text)
+  if (key === null) throw new TypeError('a public key is "whpk_" and the base64 of 32 bytes')
+  return key
 }
 
 /** A header's value; undefined when it is missing or was sent twice, for then it is not clear what was signed. */

@@ -1,5 +1,4 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { generateSecret } from '@posthorn/core'
 import type { App } from '../../app.ts'
 import { invalid } from '../../http/api-problem.ts'
 import { endpointTenantParameter } from '../../http/ids.ts'
@@ -10,6 +9,7 @@ import { newEndpointSchema, presentEndpoint } from './endpoint.ts'
 import { endpointInput, toColumns } from './endpoint-input.ts'
 import { laneStatus } from './lane.ts'
 import { changeOfRate } from './rate-limit.ts'
+import { type NewSecret, sealSecret, toSecret, versionOf } from './secrets.ts'
 import { refuseTakenUid } from './uid-taken.ts'
 
 export const endpointCreate = createRoute({
@@ -33,15 +33,29 @@ export function registerEndpointCreate(app: App, { tenantOf, vault, targets }: T
     const target = targets.checkUrl(input.url)
     if (!target.ok) throw invalid('/url', target.message)
 
-    const secret = given ?? generateSecret()
+    const signatures = input.signatures ?? [given ? versionOf(given) : 'v1']
+    if (given && !signatures.includes(versionOf(given))) {
+      throw invalid('/secret', `Is of ${versionOf(given)}, which \`signatures\` does not name.`)
+    }
+    const made = signatures.map((version) => toSecret(version, given && versionOf(given) === version ? given : null))
     const status = input.status ?? 'enabled'
     const disabledReason = status === 'disabled' ? 'by_request' : null
-    const endpoint = { ...toColumns(input, vault), url: input.url, status, disabledReason }
+    const endpoint = { ...toColumns(input, vault), url: input.url, status, disabledReason, signatures }
     const lane = { ...changeOfRate(null, input.rate_limit ?? null), status: laneStatus[status] }
     const row = await tenantOf(c)
-      .endpoints.create({ endpoint, lane }, (secrets) => secrets.add(new Uint8Array(vault.seal(secret))))
+      .endpoints.create({ endpoint, lane }, async (secrets) => {
+        for (const each of made) await secrets.add(sealSecret(vault, each))
+      })
       .catch(refuseTakenUid)
     c.header('cache-control', 'no-store')
-    return c.json({ ...presentEndpoint(row), secret }, 201)
+    return c.json({ ...presentEndpoint(row), secret: secretOf(made), public_key: publicKeyOf(made) }, 201)
   })
+}
+
+function secretOf(made: readonly NewSecret[]): string | null {
+  return made.find((each) => each.publicKey === null)?.secret ?? null
+}
+
+function publicKeyOf(made: readonly NewSecret[]): string | null {
+  return made.find((each) => each.publicKey !== null)?.publicKey ?? null
 }

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { decodeId, isChannel, isEventTypeFilter, parseSecret, type Vault } from '@posthorn/core'
+import { decodeId, isChannel, isEventTypeFilter, type Vault } from '@posthorn/core'
 import { Prisma } from '@posthorn/core/prisma'
 import { uidPattern } from '../../http/ids.ts'
 import { metadataSchema } from '../../http/metadata.ts'
@@ -7,6 +7,7 @@ import { onlyDefault, onlyNull } from '../../http/unsupported.ts'
 import { endpointStatus } from './endpoint.ts'
 import { headersSchema } from './headers.ts'
 import { rateLimitSchema } from './rate-limit.ts'
+import { secretInput, signaturesSchema } from './secrets.ts'
 
 const maxNames = 256
 
@@ -37,16 +38,6 @@ const channels = z
   .max(maxNames)
   .openapi({ description: 'null takes all; else the event must share one.' })
 
-/** A secret that the product brings. */
-export const secretInput = z
-  .string()
-  .max(200)
-  .superRefine((text, context) => {
-    const { reason } = parseSecret(text)
-    if (reason !== null) context.addIssue({ code: 'custom', message: reason })
-  })
-  .openapi({ description: '`whsec_` and the base64 of 24 to 64 bytes; made for you when left out.' })
-
 const configuration = {
   uid: uid.nullable().optional(),
   description: z.string().max(1024).nullable().optional(),
@@ -70,6 +61,7 @@ const configuration = {
       example: [5, 300],
     }),
   ordering: onlyDefault('none', ['strict', 'by_key']),
+  signatures: signaturesSchema.nullable().optional(),
   metadata: metadataSchema.nullable().optional(),
 }
 
@@ -81,7 +73,7 @@ type Configuration = z.output<typeof endpointPatchInput>
 export const defaultMaxInFlight = 20
 export const defaultTimeoutMs = 15_000
 
-/** The columns of the fields that are there, each whole; null is the default. `status` is left to the caller. */
+/** The columns of the fields that are there, each whole; null is the default. `status` and `signatures` are left to the caller. */
 export function toColumns(input: Configuration, vault: Vault) {
   const headers = input.headers ?? {}
   return {

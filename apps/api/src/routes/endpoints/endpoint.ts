@@ -5,6 +5,7 @@ import { timeSchema, writeTime } from '../../http/time.ts'
 import type { EndpointRow } from '../../tenancy/endpoint-store.ts'
 import { maskedValue } from './headers.ts'
 import { rateLimitSchema, readRateLimit } from './rate-limit.ts'
+import { signatureVersion } from './secrets.ts'
 
 export const endpointStatus = z.enum(['enabled', 'paused', 'disabled'])
 
@@ -27,6 +28,7 @@ export const endpointSchema = z
     timeout_ms: z.int(),
     retry_schedule: z.array(z.int()).nullable(),
     ordering: z.literal('none'),
+    signatures: z.array(signatureVersion).openapi({ description: 'With which versions attempts are signed.' }),
     metadata: z.record(z.string(), z.string()),
     created_at: timeSchema,
     updated_at: timeSchema,
@@ -35,7 +37,16 @@ export const endpointSchema = z
 
 /** The answer of a registration, the one that holds the secret. */
 export const newEndpointSchema = endpointSchema
-  .extend({ secret: z.string().openapi({ example: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' }) })
+  .extend({
+    secret: z
+      .string()
+      .nullable()
+      .openapi({ description: 'Of v1; null without it.', example: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' }),
+    public_key: z
+      .string()
+      .nullable()
+      .openapi({ description: 'Of v1a; null without it. The private key is never shown.', example: null }),
+  })
   .openapi('NewEndpoint')
 
 export function presentEndpoint(row: EndpointRow): z.infer<typeof endpointSchema> {
@@ -56,6 +67,7 @@ export function presentEndpoint(row: EndpointRow): z.infer<typeof endpointSchema
     timeout_ms: row.timeoutMs,
     retry_schedule: row.retrySchedule as number[] | null,
     ordering: 'none',
+    signatures: row.signatures as z.infer<typeof signatureVersion>[],
     metadata: row.metadata as Record<string, string>,
     created_at: writeTime(row.createdAt),
     updated_at: writeTime(row.updatedAt),

@@ -9,6 +9,7 @@ import { endpointSchema, presentEndpoint } from './endpoint.ts'
 import { endpointPatchInput, toColumns } from './endpoint-input.ts'
 import { endpointParameters } from './endpoint-parameters.ts'
 import { changeOfRate, readRateLimit } from './rate-limit.ts'
+import { changeOfSignatures } from './signature-change.ts'
 import { changeOfStatus, forgiven } from './status-change.ts'
 import { refuseTakenUid } from './uid-taken.ts'
 
@@ -21,7 +22,8 @@ export const endpointUpdate = createRoute({
   description:
     'Replaces each named field whole; null sets its default. Once a pause is answered, no attempt begins. With another `url`, ' +
     'what is owed goes there from the next attempt on, and the failures of the old one are forgotten: its streak, its breaker ' +
-    'and any wait that it had asked for. So they are when a disabled endpoint is enabled.',
+    'and any wait that it had asked for. So they are when a disabled endpoint is enabled. A version that `signatures` no longer ' +
+    'names signs no more, its secrets are gone; one that is new there has a secret made for it.',
   middleware: [jsonBody],
   request: { params: endpointParameters, body: jsonRequest(endpointPatchInput) },
   responses: { 200: json(endpointSchema, 'Changed'), ...problems },
@@ -40,14 +42,18 @@ export function registerEndpointUpdate(app: App, deps: TenantRouteDeps & { doorb
     const columns = toColumns(input, vault)
 
     const { row, told } = await endpoints
-      .change(id, async ({ current, write, tell }) => {
+      .change(id, async ({ current, secrets, write, tell }) => {
+        const signatures = await changeOfSignatures(current.signatures, input.signatures, secrets, vault)
         const status = changeOfStatus(current.status, input.status)
         const rate =
           input.rate_limit === undefined ? {} : changeOfRate(readRateLimit(current.rateLimit), input.rate_limit)
-        const row = await write({ ...columns, ...status.endpoint }, ({ url, maxInFlight, timeoutMs }) => {
-          const streak = url === current.url ? {} : forgiven
-          return { ...status.lane, ...rate, ...streak, maxInFlight, timeoutMs }
-        })
+        const row = await write(
+          { ...columns, ...status.endpoint, ...signatures },
+          ({ url, maxInFlight, timeoutMs }) => {
+            const streak = url === current.url ? {} : forgiven
+            return { ...status.lane, ...rate, ...streak, maxInFlight, timeoutMs }
+          },
+        )
         const told = status.event === null ? [] : await tell(status.event, 'by_request')
         return { row, told }
       })
