@@ -1,4 +1,4 @@
-import { startApi } from '@posthorn/api'
+import { type StartApiOptions, startApi } from '@posthorn/api'
 import { createLog, createVault, parseConfig, type Vault } from '@posthorn/core'
 import { createPool, type Pool } from '@posthorn/core/db'
 import { createPrisma } from '@posthorn/core/prisma'
@@ -35,8 +35,15 @@ export type ApiUnderTest = {
   stop(): Promise<void>
 }
 
+export type ApiUnderTestOptions = {
+  databaseUrl?: string
+  /** Settings beside those that every test has. */
+  env?: Record<string, string>
+  limits?: StartApiOptions['limits']
+}
+
 /** The API on a socket and a database of its own, or on another that is given. */
-export async function startApiUnderTest(options: { databaseUrl?: string } = {}): Promise<ApiUnderTest> {
+export async function startApiUnderTest(options: ApiUnderTestOptions = {}): Promise<ApiUnderTest> {
   const database = await createTestDatabase()
   const databaseUrl = options.databaseUrl ?? database.url
   const config = parseConfig(
@@ -46,6 +53,7 @@ export async function startApiUnderTest(options: { databaseUrl?: string } = {}):
       POSTHORN_ENCRYPTION_KEY: encryptionKey,
       POSTHORN_PORT: '0',
       POSTHORN_ALLOWED_TARGETS: '127.0.0.1/32',
+      ...options.env,
     },
     { role: 'api', folder: '/' },
   )
@@ -54,7 +62,14 @@ export async function startApiUnderTest(options: { databaseUrl?: string } = {}):
   const vault = createVault(encryptionKey)
   // One that is given may not be there.
   const maxPayloadBytes = options.databaseUrl === undefined ? await agreeOnMaxPayload(pool, null) : 1024 * 1024
-  const api = await startApi({ config: { ...config, maxPayloadBytes }, log: createLog('silent'), pool, prisma, vault })
+  const api = await startApi({
+    config: { ...config, maxPayloadBytes },
+    log: createLog('silent'),
+    pool,
+    prisma,
+    vault,
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+  })
   const url = `http://127.0.0.1:${api.port}`
 
   async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> {

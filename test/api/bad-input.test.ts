@@ -36,12 +36,17 @@ async function expectRefused(answer: Answer<Problem>, status: number, path?: str
   expect(answer.headers.get('content-type')).toBe('application/problem+json')
   expect(Object.keys(answer.body).sort()).toEqual(['code', 'detail', 'errors', 'status', 'title', 'type'])
   expect(answer.body.status).toBe(status)
+  expect(answer.text).not.toMatch(implementationWords)
   if (path !== undefined) expect(answer.body.errors.map((error) => error.path)).toContain(path)
   for (const error of answer.body.errors) {
     expect(error).toEqual({ path: expect.stringMatching(/^(\/.*)?$/s), message: expect.any(String) })
   }
   expect(await stored()).toBe(before)
 }
+
+/** What the validator would say by itself. */
+const implementationWords =
+  /Invalid (?:input|option|string|key|element|ISO)|Too (?:big|small)|expected |received|nonoptional|undefined|NaN|pattern \/|\bzod\b|Unrecognized|>=|<=/
 
 const https = 'https://example.com/'
 const long = (length: number) => 'x'.repeat(length)
@@ -59,6 +64,8 @@ const endpointFields: [name: string, json: unknown, path: string][] = [
   ['url: credentials', { url: 'https://a:b@example.com/' }, '/url'],
   ['url: a private address', { url: 'http://10.0.0.1/' }, '/url'],
   ['url: the metadata service', { url: 'http://169.254.169.254/latest' }, '/url'],
+  ['url: a fragment', { url: 'https://example.com/#a' }, '/url'],
+  ['url: an empty fragment', { url: 'https://example.com/a?b#' }, '/url'],
   ['url: too long', { url: `https://example.com/${long(2048)}` }, '/url'],
   ['url: U+0000', { url: 'https://example.com/\0' }, '/url'],
   ['url: lone surrogate', { url: `https://example.com/${lone}` }, '/url'],

@@ -27,6 +27,7 @@ const defaults = {
   timeout_ms: 15000,
   retry_schedule: null,
   ordering: 'none',
+  signatures: ['v1'],
   metadata: {},
   created_at: expect.any(String),
   updated_at: expect.any(String),
@@ -46,6 +47,7 @@ const full = {
   timeout_ms: 1000,
   retry_schedule: [0, 604800],
   ordering: 'none',
+  signatures: ['v1'],
   metadata: { plan: 'pro' },
 }
 
@@ -53,13 +55,14 @@ test('an endpoint of a new tenant is registered with the defaults, and makes the
   const made = await api.call('POST', endpoints, { json: { url } })
   expect(made.status).toBe(201)
   expect(made.headers.get('cache-control')).toBe('no-store')
-  expect(made.body).toEqual({ ...defaults, secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{32}$/) })
+  const secretForm = /^whsec_[A-Za-z0-9+/]{32}$/
+  expect(made.body).toEqual({ ...defaults, secret: expect.stringMatching(secretForm), public_key: null })
   expect(await api.call('GET', '/v1/tenants/acme')).toMatchObject({ status: 200, body: { name: null } })
 
-  const { secret, ...endpoint } = made.body
+  const { secret, public_key: _, ...endpoint } = made.body
   expect(await api.call('GET', `${endpoints}/${endpoint.id}`)).toMatchObject({ status: 200, body: endpoint })
   expect((await api.call('GET', `${endpoints}/${endpoint.id}/secret`)).body).toEqual({
-    secrets: [{ secret, created_at: expect.any(String), expires_at: null }],
+    secrets: [{ signature: 'v1', secret, public_key: null, created_at: expect.any(String), expires_at: null }],
   })
 })
 

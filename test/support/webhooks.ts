@@ -1,4 +1,5 @@
 import { Webhook } from 'standardwebhooks'
+import { Webhook as SvixWebhook } from 'svix'
 import type { Received } from './receiver.ts'
 
 /** The event's id that a request carries. */
@@ -7,11 +8,14 @@ export function webhookId(request: Received): string {
 }
 
 /**
- * Verifies a request with the official library, over its raw bytes.
+ * Verifies a request with the two libraries that receivers use most, over its raw bytes.
  * @throws WebhookVerificationError
  */
 export function verifyWebhook(secret: string, request: Received): void {
-  new Webhook(secret).verify(request.body, request.headers as Record<string, string>, { jsonParse: false })
+  const headers = request.headers as Record<string, string>
+  new Webhook(secret).verify(request.body, headers, { jsonParse: false })
+  // It reads the payload as JSON, and has no way not to.
+  new SvixWebhook(secret).verify(request.body, headers)
 }
 
 /** Requests by path without its query. */

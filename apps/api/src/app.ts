@@ -10,7 +10,9 @@ import { problemFromZod } from './http/zod-problem.ts'
 
 /** What the API is given. It closes none of it: who made it, ends it. */
 export type ApiDeps = {
-  config: Pick<Config, 'apiKey' | 'allowedTargets' | 'retentionMs'> & { maxPayloadBytes: number }
+  config: Pick<Config, 'apiKey' | 'allowedTargets' | 'retentionMs' | 'corsOrigins' | 'requestsPerSecond'> & {
+    maxPayloadBytes: number
+  }
   log: Log
   /** The data path, and health. */
   pool: Pool

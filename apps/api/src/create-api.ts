@@ -1,8 +1,9 @@
 import { createTargetRules } from '@posthorn/core'
 import { type ApiDeps, type App, createApp, type RouteDeps } from './app.ts'
-import { authorize, createAuthentication, notePathTenant } from './auth/authenticate.ts'
+import { authorize, createAuthentication, notePathTenant, refuseWebhooks } from './auth/authenticate.ts'
 import { createTokenReader } from './auth/token-reader.ts'
 import { ApiProblem } from './http/api-problem.ts'
+import { createCors } from './http/cors.ts'
 import { createKnownMethods } from './http/known-methods.ts'
 import { createProblemHandler } from './http/problem-response.ts'
 import { registerRoutes } from './routes/index.ts'
@@ -22,8 +23,11 @@ export function createApi(deps: ApiDeps): Api {
 
   const handleProblem = createProblemHandler(deps.log)
   app.onError(handleProblem)
+  const { corsOrigins, requestsPerSecond } = deps.config
+  if (corsOrigins.length > 0) app.use('/v1/*', createCors(corsOrigins))
+  app.use('/v1/*', refuseWebhooks)
   app.use('/v1/tenants/:tenant/*', notePathTenant)
-  app.use('/v1/*', createAuthentication(tokens), authorize)
+  app.use('/v1/*', createAuthentication(tokens, requestsPerSecond), authorize)
   const stopRoutes = registerRoutes(app, routeDeps)
 
   const methodsOf = createKnownMethods(app)

@@ -1,16 +1,24 @@
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createAdaptorServer } from '@hono/node-server'
+import { getRequestListener, RequestError } from '@hono/node-server'
 import type { Config } from '@posthorn/core'
 import type { ApiDeps } from './app.ts'
 import { createApi } from './create-api.ts'
 import { ApiProblem } from './http/api-problem.ts'
+import { answerClientErrors } from './http/client-errors.ts'
 import { trackConnections } from './http/open-connections.ts'
 import { problemResponse } from './http/problem-response.ts'
+import { addSecurityHeaders } from './http/security-headers.ts'
+import { defaultLimits, type ServerLimits, toServerOptions } from './http/server-limits.ts'
 
 /** How long requests under way may take to end once a stop has begun. */
 const drainMs = 10_000
 
-export type StartApiOptions = Omit<ApiDeps, 'config'> & { config: ApiDeps['config'] & Pick<Config, 'host' | 'port'> }
+export type StartApiOptions = Omit<ApiDeps, 'config'> & {
+  config: ApiDeps['config'] & Pick<Config, 'host' | 'port' | 'maxConnections'>
+  /** Others than the default. */
+  limits?: Partial<ServerLimits>
+}
 
 export type RunningApi = {
   /** The port that it listens on. */
@@ -24,10 +32,11 @@ export type RunningApi = {
 
 /** Serves the API. @throws the error of `listen`, EADDRINUSE among them */
 export async function startApi(options: StartApiOptions): Promise<RunningApi> {
+  const limits = { ...defaultLimits, ...options.limits }
   const api = createApi(options)
   let stopping = false
-  const server = createAdaptorServer({
-    fetch: (request, env) => {
+  const listener = getRequestListener(
+    (request, env) => {
       if (stopping) {
         const refusal = new ApiProblem('stopping', undefined, {
           retryAfterSeconds: 2,
@@ -35,12 +44,29 @@ export async function startApi(options: StartApiOptions): Promise<RunningApi> {
         })
         return problemResponse(refusal)
       }
+      const { url = '' } = env.incoming
+      if (url.length > limits.maxUrlLength) {
+        const detail = `Path and query have more than ${limits.maxUrlLength} characters.`
+        return problemResponse(new ApiProblem('uri_too_long', detail))
+      }
       return api.app.fetch(request, env)
     },
-    // A body that stops coming must not hold a connection for ever.
-    serverOptions: { requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 30_000 },
+    // A host that is none, or a missing one; the app answers every other fault itself.
+    {
+      errorHandler: (error) =>
+        problemResponse(new ApiProblem(error instanceof RequestError ? 'malformed_request' : 'internal_error')),
+    },
+  )
+  const server = createServer(toServerOptions(limits), (request, response) => {
+    addSecurityHeaders(response)
+    void listener(request, response)
   })
+  server.maxConnections = options.config.maxConnections
+  server.setTimeout(limits.silenceMs)
+  // What else is expected is no reason to refuse (RFC 9110, 10.1.1), and Node would without a body.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   const connections = trackConnections(server)
+  answerClientErrors(server, connections)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(options.config.port, options.config.host, () => {

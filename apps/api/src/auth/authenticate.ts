@@ -1,27 +1,47 @@
 import { isApiToken } from '@posthorn/core'
 import type { MiddlewareHandler } from 'hono'
 import type { AppEnv } from '../app.ts'
-import { ApiProblem, notFound } from '../http/api-problem.ts'
+import { ApiProblem, notFound, tooManyRequests } from '../http/api-problem.ts'
+import { createRequestRate } from '../http/request-rate.ts'
 import type { Principal } from './principal.ts'
 import type { TokenReader } from './token-reader.ts'
 
 const bearer = /^Bearer +([\x21-\x7e]+) *$/i
+const maxKeys = 50_000
 const publishPath = /^\/v1\/tenants\/[^/]+\/events(?:\/batch)?$/
 
-/** Finds who asks. @throws ApiProblem 401 for no token or an unknown one */
-export function createAuthentication(tokens: TokenReader): MiddlewareHandler<AppEnv> {
+/**
+ * Finds who asks. A key may ask `perSecond` times a second of this process, and as much at once.
+ * @throws ApiProblem 401 for no token or an unknown one, 429 for a key that asks too often, or too many unknown tokens
+ */
+export function createAuthentication(tokens: TokenReader, perSecond: number): MiddlewareHandler<AppEnv> {
+  const limited = perSecond > 0
+  const rate = createRequestRate({ perSecond, burst: perSecond, maxKeys, now: () => performance.now() })
   return async (c, next) => {
     // It asks what there is, and browsers send it without a token.
     if (c.req.method === 'OPTIONS') return next()
     const token = bearer.exec(c.req.header('authorization') ?? '')?.[1]
-    const principal = token !== undefined && isApiToken(token) ? await tokens.read(token) : null
+    const address = c.env?.incoming?.socket.remoteAddress ?? ''
+    const principal = token !== undefined && isApiToken(token) ? await tokens.read(token, address) : null
     if (principal === null) {
       const challenge = `Bearer realm="posthorn"${token === undefined ? '' : ', error="invalid_token"'}`
       throw new ApiProblem('unauthorized', undefined, { headers: { 'www-authenticate': challenge } })
     }
+    const waitMs = limited ? rate.take(principal.keyId ?? 'operator') : 0
+    if (waitMs > 0) throw tooManyRequests('This key asks too often.', waitMs)
     c.set('principal', principal)
     await next()
   }
+}
+
+/**
+ * Refuses Posthorn's own webhooks, by a header that each of them has and no endpoint can change: with a key among its headers,
+ * an endpoint could have deliveries owed again for ever.
+ * @throws ApiProblem 403
+ */
+export const refuseWebhooks: MiddlewareHandler<AppEnv> = async (c, next) => {
+  if (c.req.header('posthorn-event-type') !== undefined) throw new ApiProblem('webhook_loop')
+  await next()
 }
 
 /** Notes the tenant in the path, decoded as the handlers will see it. */

@@ -1,8 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Log } from '@posthorn/core'
 import type { PrismaClient } from '@posthorn/core/prisma'
+import { tooManyRequests } from '../http/api-problem.ts'
+import { createFailedAttempts } from './failed-attempts.ts'
 import type { Principal } from './principal.ts'
-import { hashToken } from './token.ts'
+import { hashToken, isTokenForm } from './token.ts'
 
 /** A revoked or expired key works at most this long in another process. */
 const cacheMs = 1_000
@@ -10,47 +12,51 @@ const cacheSize = 10_000
 const touchEveryMs = 60_000
 
 export type TokenReader = {
-  /** Who holds the token; null for an unknown, revoked or expired one. */
-  read(token: string): Promise<Principal | null>
+  /**
+   * Who holds the token; null for an unknown, revoked or expired one.
+   * @param address whence it came
+   * @throws ApiProblem 429 when too many unknown ones came from there, or in all
+   */
+  read(token: string, address: string): Promise<Principal | null>
   /** Drops what is remembered: called once a key is revoked, so that this process refuses it from then on. */
   forget(): void
   /** Returns when nothing runs in the background. */
   stop(): Promise<void>
 }
 
-type Known = { principal: Principal | null; expiresAtMs: number; readAtMs: number }
+type Known = { principal: Principal; expiresAtMs: number; readAtMs: number }
 
 /** Reads tokens: the operator's from the settings, all others from `api_key` by their hash. */
 export function createTokenReader(deps: { operatorToken: string | null; prisma: PrismaClient; log: Log }): TokenReader {
   const operatorHash = deps.operatorToken === null ? null : hashToken(deps.operatorToken)
   const operator: Principal = { kind: 'operator', keyId: null, tenantId: null }
+  const failures = createFailedAttempts()
+  // Good ones only: a flood of others must not drive them out.
   const known = new Map<string, Known>()
-  const underWay = new Map<string, Promise<Known>>()
+  const underWay = new Map<string, Promise<Known | null>>()
   const touchedAt = new Map<string, number>()
   const touches = new Set<Promise<void>>()
   // What was looked up before the last `forget` must not be remembered after it.
   let generation = 0
 
-  async function lookUp(hash: Buffer, key: string): Promise<Known> {
+  async function lookUp(hash: Buffer, key: string): Promise<Known | null> {
     const begun = generation
     const row = await deps.prisma.apiKey.findUnique({ where: { tokenHash: new Uint8Array(hash) } })
-    const principal = row === null || row.revokedAt !== null ? null : toPrincipal(row)
-    const found = {
-      principal,
-      expiresAtMs: row?.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
-      readAtMs: Date.now(),
-    }
+    // The index has compared the hashes already, in a time that tells nothing of use: who asks cannot choose them. This
+    // compares them in constant time.
+    const same = row !== null && timingSafeEqual(row.tokenHash, hash)
+    const principal = !same || row.revokedAt !== null ? null : toPrincipal(row)
+    const expiresAtMs = row?.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
+    const found = principal === null ? null : { principal, expiresAtMs, readAtMs: Date.now() }
     if (begun === generation) {
-      if (known.size >= cacheSize) known.clear()
-      known.set(key, found)
+      known.delete(key)
+      if (found !== null) known.set(key, found)
+      if (known.size > cacheSize) known.delete(known.keys().next().value!)
     }
     return found
   }
 
-  async function find(hash: Buffer): Promise<Known> {
-    const key = hash.toString('latin1')
-    const remembered = known.get(key)
-    if (remembered !== undefined && Date.now() - remembered.readAtMs < cacheMs) return remembered
+  function find(hash: Buffer, key: string): Promise<Known | null> {
     let lookup = underWay.get(key)
     if (lookup === undefined) {
       lookup = lookUp(hash, key).finally(() => {
@@ -59,6 +65,22 @@ export function createTokenReader(deps: { operatorToken: string | null; prisma: 
       underWay.set(key, lookup)
     }
     return lookup
+  }
+
+  /** Of a token that was good a while ago, the good one is expected: it is looked up again whatever others do. */
+  async function findBounded(hash: Buffer, token: string, address: string): Promise<Known | null> {
+    const key = hash.toString('latin1')
+    const remembered = known.get(key)
+    if (remembered !== undefined) {
+      return Date.now() - remembered.readAtMs < cacheMs ? remembered : find(hash, key)
+    }
+    const waitMs = failures.begin(address)
+    if (waitMs > 0) throw tooManyRequests('Too many unknown tokens.', waitMs)
+    // Of another form, it cannot be in the table.
+    if (!isTokenForm(token)) return null
+    const found = await find(hash, key)
+    if (found !== null) failures.forgive(address)
+    return found
   }
 
   /** `last_used_at`, once a minute, off the request's path. */
@@ -79,13 +101,13 @@ export function createTokenReader(deps: { operatorToken: string | null; prisma: 
   }
 
   return {
-    async read(token) {
+    async read(token, address) {
       const hash = hashToken(token)
       if (operatorHash !== null && timingSafeEqual(hash, operatorHash)) return operator
-      const { principal, expiresAtMs } = await find(hash)
-      if (principal === null || expiresAtMs <= Date.now()) return null
-      if (principal.keyId !== null) touch(principal.keyId)
-      return principal
+      const found = await findBounded(hash, token, address)
+      if (found === null || found.expiresAtMs <= Date.now()) return null
+      if (found.principal.keyId !== null) touch(found.principal.keyId)
+      return found.principal
     },
     forget() {
       generation++

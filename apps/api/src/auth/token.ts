@@ -9,6 +9,13 @@ export function generateToken(): { token: string; prefix: string; hash: Buffer }
   return { token, prefix: token.slice(0, prefixLength), hash: hashToken(token) }
 }
 
+const tokenForm = /^phk_[A-Za-z0-9_-]{43}$/
+
+/** Whether `generateToken` can have made it. */
+export function isTokenForm(text: string): boolean {
+  return tokenForm.test(text)
+}
+
 /** SHA-256: tokens are random enough to need no slow hash. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token, 'utf8').digest()

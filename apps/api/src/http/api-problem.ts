@@ -50,3 +50,8 @@ export function invalid(path: string, message: string): ApiProblem {
 export function notFound(what: string): ApiProblem {
   return new ApiProblem('not_found', `There is no such ${what}.`)
 }
+
+/** 429. */
+export function tooManyRequests(detail: string, waitMs: number): ApiProblem {
+  return new ApiProblem('too_many_requests', detail, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
+}

@@ -3,6 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export type OpenConnections = {
+  /** Whether it has no request under way. */
+  isIdle(socket: Socket): boolean
   /** Cuts those that have no request under way, those that never sent one too. */
   closeIdle(): void
   /** Cuts all. */
@@ -32,6 +34,7 @@ export function trackConnections(server: EventEmitter): OpenConnections {
   })
 
   return {
+    isIdle: (socket) => (underWay.get(socket) ?? 0) === 0,
     closeIdle() {
       for (const [socket, count] of underWay) if (count === 0) socket.destroy()
     },

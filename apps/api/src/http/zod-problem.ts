@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { ApiProblem, type FieldError } from './api-problem.ts'
+import { phraseIssue } from './issue-phrases.ts'
 import { jsonPointer } from './json-pointer.ts'
 
 const maxErrors = 50
@@ -25,11 +26,5 @@ function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
       .slice(0, maxErrors)
       .map((key) => ({ path: jsonPointer([...issue.path, key]), message: 'Unknown field.' }))
   }
-  const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
-  return [{ path: jsonPointer(issue.path), message: missing ? 'Required.' : sentence(issue.message) }]
-}
-
-function sentence(message: string): string {
-  const text = message.replace(/^Invalid input: e/, 'E')
-  return text.endsWith('.') ? text : `${text}.`
+  return [{ path: jsonPointer(issue.path), message: phraseIssue(issue) }]
 }

@@ -40,6 +40,12 @@ export type Config = {
   readonly retentionMs: number
   /** Null: as the database has it, 1 MiB unless an earlier start set another. */
   readonly maxPayloadBytes: number | null
+  /** That one API key may make of one API process. 0 is no limit. */
+  readonly requestsPerSecond: number
+  /** Of one API process. */
+  readonly maxConnections: number
+  /** Pages of these origins may call the API. */
+  readonly corsOrigins: readonly string[]
   /** A URL; `'off'` for no LISTEN; null for the embedded Postgres, whose URL is not known yet. */
   readonly listenUrl: string | null
   readonly logLevel: LogLevel
@@ -88,6 +94,9 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>, d
     concurrency: set.POSTHORN_CONCURRENCY,
     retentionMs: set.POSTHORN_RETENTION,
     maxPayloadBytes: set.POSTHORN_MAX_PAYLOAD_BYTES ?? null,
+    requestsPerSecond: set.POSTHORN_REQUESTS_PER_SECOND,
+    maxConnections: set.POSTHORN_MAX_CONNECTIONS,
+    corsOrigins: Object.freeze(set.POSTHORN_CORS_ORIGINS),
     listenUrl: set.POSTHORN_LISTEN_URL ?? databaseUrl,
     logLevel: set.POSTHORN_LOG_LEVEL,
     warnings: Object.freeze(unknownNames(env)),

@@ -29,6 +29,9 @@ export const settings = z.object({
   POSTHORN_CONCURRENCY: setting((text) => wholeNumber(text, 1, 10_000)).default(256),
   POSTHORN_RETENTION: setting(durationMs).default(40 * dayMs),
   POSTHORN_MAX_PAYLOAD_BYTES: setting((text) => wholeNumber(text, 1, 16 * 1024 * 1024)).optional(),
+  POSTHORN_REQUESTS_PER_SECOND: setting((text) => wholeNumber(text, 0, 1_000_000)).default(10_000),
+  POSTHORN_MAX_CONNECTIONS: setting((text) => wholeNumber(text, 1, 1_000_000)).default(10_000),
+  POSTHORN_CORS_ORIGINS: setting(origins).default([]),
   POSTHORN_LISTEN_URL: setting((text) => (text === 'off' ? text : postgresUrl(text))).optional(),
   POSTHORN_LOG_LEVEL: setting(logLevel).default('info'),
 })
@@ -88,6 +91,13 @@ function allowedTargets(text: string): AllowedTarget[] | Wrong {
     targets.push(target)
   }
   return targets
+}
+
+function origins(text: string): string[] | Wrong {
+  const list = listOf(text)
+  const wrong = list.find((entry) => !/^https?:\/\//.test(entry) || URL.parse(entry)?.origin !== entry)
+  if (wrong === undefined) return list
+  return new Wrong(`has an entry ${shown(wrong)} that is no origin (like https://app.example.com, without a path)`)
 }
 
 function retrySchedule(text: string): number[] | Wrong {

@@ -11,7 +11,12 @@ import { secretInput, signaturesSchema } from './secrets.ts'
 
 const maxNames = 256
 
-const url = z.string().min(1).max(2048).openapi({ format: 'uri', example: 'https://example.com/hooks' })
+const url = z
+  .string()
+  .min(1)
+  .max(2048)
+  .refine((text) => !text.includes('#'), { error: 'Must have no fragment (from # on): it would never be sent.' })
+  .openapi({ format: 'uri', example: 'https://example.com/hooks' })
 
 const uid = z
   .string()

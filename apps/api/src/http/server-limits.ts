@@ -1,0 +1,41 @@
+/** What one connection may cost the API, whatever is sent over it. */
+export type ServerLimits = {
+  /** Bytes of a request's line and headers together. */
+  maxHeaderBytes: number
+  /** Characters of a request's path and query. */
+  maxUrlLength: number
+  /** Within so many milliseconds a request's headers are there, from the connection's or the last request's end on. */
+  headersTimeoutMs: number
+  /** And all of it, the body too. */
+  requestTimeoutMs: number
+  /** A connection without a request is kept so long. */
+  keepAliveMs: number
+  /** One on which nothing moves, in either direction, is cut: whoever does not read its answer. */
+  silenceMs: number
+  /** How often the first two are looked at. */
+  checkEveryMs: number
+}
+
+export const defaultLimits: ServerLimits = {
+  maxHeaderBytes: 16 * 1024,
+  maxUrlLength: 8 * 1024,
+  headersTimeoutMs: 20_000,
+  requestTimeoutMs: 60_000,
+  keepAliveMs: 30_000,
+  // Longer than the test of an endpoint waits for its first attempt.
+  silenceMs: 90_000,
+  checkEveryMs: 2_000,
+}
+
+/** For `http.createServer`. */
+export function toServerOptions(limits: ServerLimits) {
+  return {
+    maxHeaderSize: limits.maxHeaderBytes,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: limits.checkEveryMs,
+    // A missing host is refused by us, as a problem.
+    requireHostHeader: false,
+  }
+}
