@@ -78,9 +78,15 @@ export function createTokenReader(deps: { operatorToken: string | null; prisma: 
     if (waitMs > 0) throw tooManyRequests('Too many unknown tokens.', waitMs)
     // Of another form, it cannot be in the table.
     if (!isTokenForm(token)) return null
-    const found = await find(hash, key)
-    if (found !== null) failures.forgive(address)
-    return found
+    let failed = false
+    try {
+      const found = await find(hash, key)
+      failed = found === null
+      return found
+    } finally {
+      // A database that is away is told of as that.
+      if (!failed) failures.forgive(address)
+    }
   }
 
   /** `last_used_at`, once a minute, off the request's path. */

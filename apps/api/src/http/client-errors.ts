@@ -14,22 +14,33 @@ const codes: Readonly<Record<string, ProblemCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
-/** Answers what the HTTP parser refuses as everything else is answered, where Node would send a bare status. */
-export function answerClientErrors(server: Pick<Server, 'on'>, connections: Pick<OpenConnections, 'isIdle'>): void {
-  const answered = new WeakSet<Socket>()
+/**
+ * Answers what the HTTP parser refuses as everything else is answered, where Node would send a bare status. What stands behind
+ * a whole request is refused only once that one's answer has gone out, and never within it.
+ */
+export function answerClientErrors(
+  server: Pick<Server, 'on'>,
+  connections: Pick<OpenConnections, 'stateOf' | 'onceIdle'>,
+): void {
+  const refused = new WeakSet<Socket>()
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
     const socket = stream as Socket
-    if (answered.has(socket)) return
-    answered.add(socket)
-    // While a request is under way, what is written here would stand within its answer.
-    if (error.code === 'ECONNRESET' || !socket.writable || !connections.isIdle(socket)) {
+    if (refused.has(socket)) return
+    refused.add(socket)
+    if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
-      return
+    } else if (connections.stateOf(socket) === 'answering') {
+      connections.onceIdle(socket, () => end(socket))
+    } else {
+      end(socket, written(new ApiProblem(codes[error.code ?? ''] ?? 'malformed_request')))
     }
-    // Ended and not cut: a connection that is cut with bytes unread is reset, and its answer may be lost.
-    socket.end(written(new ApiProblem(codes[error.code ?? ''] ?? 'malformed_request')))
-    setTimeout(() => socket.destroy(), lingerMs).unref()
   })
+}
+
+/** Ended and not cut: a connection that is cut with bytes unread is reset, and its answer may be lost. */
+function end(socket: Socket, answer = ''): void {
+  socket.end(answer)
+  setTimeout(() => socket.destroy(), lingerMs).unref()
 }
 
 function written(problem: ApiProblem): string {
