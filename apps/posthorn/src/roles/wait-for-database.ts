@@ -29,6 +29,7 @@ export async function migrateWhenUp({ url, log, stopping, patienceMs = 30_000 }:
         migrate({
           connectionString: url,
           onNewer: (names) => log.warn({ names }, 'the database has migrations of a newer version'),
+          onWarning: (message) => log.warn(message),
         }),
         stopping,
       )

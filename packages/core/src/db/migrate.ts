@@ -69,6 +69,8 @@ export type MigrateOptions = {
   onApplied?: (name: string) => void
   /** The database has migrations of a newer version: nothing is applied, and this version goes on working with it. */
   onNewer?: (names: string[]) => void
+  /** A migration went on without something that is not needed to work; the message says what can be done. */
+  onWarning?: (message: string) => void
 }
 
 /**
@@ -85,6 +87,9 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   const client = createClient(options.connectionString, 'posthorn migrate')
   // A dropped connection rejects the statement under way; the event must not end the process as well.
   client.on('error', () => {})
+  client.on('notice', ({ severity, message }) => {
+    if (severity === 'WARNING' && message?.startsWith('posthorn: ')) options.onWarning?.(message)
+  })
   await client.connect()
   try {
     const { rows } = await client.query<{ version: number; encoding: string }>(
