@@ -89,6 +89,7 @@ export default defineConfig({
           ]
         : []),
       project({ name: 'api', include: ['test/api/**/*.test.ts'], group: 0, shared: true }),
+      project({ name: 'client', include: ['test/client/**/*.test.ts'], group: 0, timeoutMs: 60_000 }),
       project({ name: 'sender', include: ['test/sender/**/*.test.ts'], group: 0, database: false }),
       project({
         name: 'embedded',

@@ -51,9 +51,19 @@ export function spawnNode(
   script: string,
   args: string[],
   env: Record<string, string>,
-  { cwd, nodeArgs = [], ownGroup = false, outlivesTest = false }: SpawnOptions = {},
+  options: SpawnOptions = {},
 ): SpawnedProcess {
-  const child = spawn(process.execPath, [...nodeArgs, script, ...args], {
+  return spawnCommand(process.execPath, [...(options.nodeArgs ?? []), script, ...args], env, options)
+}
+
+/** Runs any command, in the same way. */
+export function spawnCommand(
+  command: string,
+  args: string[],
+  env: Record<string, string>,
+  { cwd, ownGroup = false, outlivesTest = false }: Omit<SpawnOptions, 'nodeArgs'> = {},
+): SpawnedProcess {
+  const child = spawn(command, args, {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
     // An open stdin: a process that watches it for its parent's end must not see one.
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -61,7 +71,7 @@ export function spawnNode(
     ...(cwd ? { cwd } : {}),
   })
   const { pid } = child
-  if (pid === undefined) throw new Error(`${process.execPath} does not start`)
+  if (pid === undefined) throw new Error(`${command} does not start`)
   const lines: string[] = []
   const listeners = new Set<(line: string) => void>()
   const rest = { stdout: '', stderr: '' }
