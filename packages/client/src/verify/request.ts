@@ -22,7 +22,8 @@ type Handled = Response | undefined | void
 
 /**
  * A handler of `Request`s, as route handlers of Next.js, Workers, Deno and Bun are: what is not verified is answered with why,
- * and never reaches `handle`. Whatever `handle` throws is thrown on; without an answer of its own, 204 is sent.
+ * and never reaches `handle`. What the receiver has wrong (a secret, a body that was read before) is thrown, and so is whatever
+ * `handle` throws; without an answer of its own, 204 is sent.
  */
 export function receive<Rest extends unknown[]>(
   secrets: Secrets,
@@ -35,8 +36,8 @@ export function receive<Rest extends unknown[]>(
     try {
       webhook = await verifier(request.headers, await readBody(request, options.maxBytes))
     } catch (error) {
-      if (!(error instanceof WebhookError) || !error.expose) throw error
-      return error.getResponse()
+      if (error instanceof WebhookError && error.getResponse) return error.getResponse()
+      throw error
     }
     const answer = await handle(webhook, request, ...rest)
     return typeof answer?.status === 'number' ? answer : new Response(null, { status: 204 })

@@ -143,7 +143,7 @@ describe('refused, each with an error of its own', () => {
     expect(error).toMatchObject({ code: 'bad_secret', status: 500, message: expect.stringMatching(message) })
     for (const each of [secrets].flat())
       if (each?.length > 12) expect(error.message).not.toContain(each.trim().slice(6))
-    expect(await error.getResponse().text()).not.toContain(error.message)
+    expect('getResponse' in error).toBe(false)
   })
 })
 

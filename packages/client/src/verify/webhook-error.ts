@@ -26,7 +26,7 @@ const statuses: Record<WebhookErrorCode, number> = {
 
 /**
  * A webhook that was not verified. The message says what to do; of the secret and the body it repeats nothing. Frameworks find in
- * it what they look for: `status`, `statusCode`, and `getResponse()`.
+ * it what they look for: `status`, `statusCode`, `expose`, and `getResponse()`.
  */
 export class WebhookError extends Error {
   override name = 'WebhookError'
@@ -35,8 +35,10 @@ export class WebhookError extends Error {
   /** What to answer: 4xx where the sender is at fault, 500 where the receiver must be corrected. */
   readonly status: number
   readonly statusCode: number
-  /** Whether the message may be shown to the sender. */
+  /** Whether the sender is at fault, and is told. */
   readonly expose: boolean
+  /** The answer as JSON. Only where the sender is at fault: what the receiver has wrong is for its log. */
+  readonly getResponse?: () => Response
 
   constructor(code: WebhookErrorCode, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
@@ -44,11 +46,6 @@ export class WebhookError extends Error {
     this.status = statuses[code]
     this.statusCode = this.status
     this.expose = this.status < 500
-  }
-
-  /** The answer as JSON. What only the receiver's operator should read is left out. */
-  getResponse(): Response {
-    const message = this.expose ? this.message : 'The receiver is not set up rightly; its log says what to do.'
-    return Response.json({ code: this.code, message }, { status: this.status })
+    if (this.expose) this.getResponse = () => Response.json({ code, message }, { status: this.status })
   }
 }
