@@ -1,4 +1,4 @@
-import { type WebhookRequest, webhook } from '@posthorn/client/express'
+import { webhook } from '@posthorn/client/express'
 import express from 'express'
 
 // While a secret is rotated, give both, with a comma between.
@@ -9,7 +9,7 @@ const handled = new Set<string>()
 const app = express()
 // Before app.use(express.json()): the bytes are verified as they came.
 app.post('/webhooks', webhook(secrets), (req, res) => {
-  const { id, type, ...event } = (req as unknown as WebhookRequest).webhook
+  const { id, type, ...event } = req.webhook
   if (!handled.has(id)) {
     handled.add(id)
     process.stdout.write(`${type} ${event.text()}\n`)

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import { receive, type Webhook } from '@posthorn/client'
-import { type WebhookRequest as ExpressRequest, webhook as expressWebhook } from '@posthorn/client/express'
+import { webhook as expressWebhook } from '@posthorn/client/express'
 import { type WebhookRequest as FastifyRequest, webhook as fastifyWebhook } from '@posthorn/client/fastify'
 import { webhook as honoWebhook, type WebhookEnv } from '@posthorn/client/hono'
 import { createSigner } from '@posthorn/core'
@@ -36,11 +36,11 @@ const frameworks: Record<string, Framework> = {
   async Express(handle) {
     const app = express()
     app.post('/', expressWebhook(secrets, limit), (req, res) => {
-      handle((req as unknown as ExpressRequest).webhook)
+      handle(req.webhook)
       res.sendStatus(204)
     })
     app.post('/raw', express.raw({ type: '*/*', limit: '5mb' }), expressWebhook(secrets, limit), (req, res) => {
-      handle((req as unknown as ExpressRequest).webhook)
+      handle(req.webhook)
       res.sendStatus(204)
     })
     app.post('/parsed', express.json(), expressWebhook(secrets, limit), (_req, res) => res.sendStatus(204))

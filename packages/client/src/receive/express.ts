@@ -9,8 +9,14 @@ type Request = ByteStream & {
   body?: unknown
 }
 
-/** The request behind `webhook(...)`. */
-export type WebhookRequest = { webhook: Webhook }
+declare global {
+  namespace Express {
+    interface Request {
+      /** On routes behind `webhook(...)`, and only there. */
+      webhook: Webhook
+    }
+  }
+}
 
 /**
  * Middleware for Express: reads the raw body, verifies, and sets `req.webhook`. What is not verified goes to `next` as a
