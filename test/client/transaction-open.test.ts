@@ -2,25 +2,21 @@ import { publish } from '@posthorn/client'
 import { doorbellChannel, encodeId } from '@posthorn/core'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { addLane, type Bench, leasesOf, openBench } from '../sql/claim-fixture.ts'
+import { addLane, leasesOf, useBench } from '../sql/claim-fixture.ts'
 
 /*
  * A product's transaction that has published and stays open: what it holds, and that nobody waits for it.
  */
-let bench: Bench
+const bench = useBench()
 let product: pg.Client
 let other: pg.Client
 
 beforeAll(async () => {
-  bench = await openBench()
   product = new pg.Client({ connectionString: bench.database.url })
   other = new pg.Client({ connectionString: bench.database.url, lock_timeout: 3_000, statement_timeout: 5_000 })
   await Promise.all([product.connect(), other.connect()])
 })
-afterAll(async () => {
-  await Promise.all([product?.end(), other?.end()])
-  await bench?.close()
-})
+afterAll(() => Promise.all([product?.end(), other?.end()]))
 
 type Lock = { type: string; relation: string | null; mode: string }
 
