@@ -141,7 +141,7 @@ test.skipIf(!has20)('it runs under Node 20, the oldest that it is for', async ()
 test('the verifying part runs where there is nothing of Node, only what the web has', async () => {
   // As a bundler for an edge runtime makes it of the installed package.
   const { rolldown } = await import('rolldown')
-  const bundle = await rolldown({ input: join(folder, 'node_modules/@posthorn/client/dist/verify/index.js') })
+  const bundle = await rolldown({ input: join(folder, 'node_modules/@posthorn/client/verify/index.js') })
   const { output } = await bundle.generate({ format: 'iife', name: 'posthorn' })
   await bundle.close()
   const vm = new EdgeVM()
