@@ -33,6 +33,8 @@ export type CallInput<O extends OperationId> = {
   repeatable?: boolean
   /** A status that is an answer too. */
   alsoTakes?: number
+  /** It removes something and answers nothing: not found after a try whose answer was lost means that it was done. */
+  removes?: boolean
 }
 
 /** JSON text that is sent as it is. */
@@ -69,7 +71,7 @@ export function createCaller(settings: ClientOptions): Caller {
     read: (response: Response) => Promise<T>,
   ): Promise<Answer<T>> {
     const [method, path] = routes[operation]
-    const { query = {}, body, repeatable = method !== 'POST', alsoTakes } = input
+    const { query = {}, body, repeatable = method !== 'POST', alsoTakes, removes = false } = input
     const { signal, timeoutMs = settings.timeoutMs ?? 30_000, retries = settings.retries ?? 4 } = options
     const what = `${method} ${path}`
     const url = requestUrl(base, path, (input.path ?? {}) as Record<string, string>, query as Record<string, unknown>)
@@ -93,9 +95,8 @@ export function createCaller(settings: ClientOptions): Caller {
           const response = await (settings.fetch ?? globalThis.fetch)(url, request)
           if (response.ok || response.status === alsoTakes)
             return { value: await read(response), headers: response.headers }
-          // Deleted by a former try whose answer was lost.
-          if (unclear && method === 'DELETE' && response.status === 404)
-            return { value: undefined as T, headers: response.headers }
+          const gone = removes && unclear && response.status === 404
+          if (gone) return { value: undefined as T, headers: response.headers }
           throw await refusal(response, what)
         } catch (error) {
           const failure = signal?.aborted ? error : describe(error)

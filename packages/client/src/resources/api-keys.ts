@@ -11,6 +11,7 @@ export function createApiKeys(call: Caller) {
       call.json('createApiKey', { path: undefined, body: values }, options),
     list: (query?: ListQuery<'listApiKeys'>, options?: CallOptions) =>
       createList(call, 'listApiKeys', undefined, query, options),
-    revoke: (key: string, options?: CallOptions) => call.json('revokeApiKey', { path: { key } }, options),
+    revoke: (key: string, options?: CallOptions) =>
+      call.json('revokeApiKey', { path: { key }, removes: true }, options),
   }
 }

@@ -22,7 +22,7 @@ export function createEndpoints(call: Caller) {
       call.json('updateEndpoint', { path: { tenant, endpoint }, body: changes }, options),
     /** What it was owed is canceled. */
     delete: (tenant: string, endpoint: string, options?: CallOptions) =>
-      call.json('deleteEndpoint', { path: { tenant, endpoint } }, options),
+      call.json('deleteEndpoint', { path: { tenant, endpoint }, removes: true }, options),
     /** The secrets that sign now. */
     secret: (tenant: string, endpoint: string, options?: CallOptions) =>
       call.json('getEndpointSecret', { path: { tenant, endpoint } }, options),

@@ -10,7 +10,8 @@ export function createEventTypes(call: Caller) {
     put: (name: string, values: BodyOf<'putEventType'> = {}, options?: CallOptions) =>
       call.json('putEventType', { path: { name }, body: values }, options),
     get: (name: string, options?: CallOptions) => call.json('getEventType', { path: { name } }, options),
-    delete: (name: string, options?: CallOptions) => call.json('deleteEventType', { path: { name } }, options),
+    delete: (name: string, options?: CallOptions) =>
+      call.json('deleteEventType', { path: { name }, removes: true }, options),
     list: (query?: ListQuery<'listEventTypes'>, options?: CallOptions) =>
       createList(call, 'listEventTypes', undefined, query, options),
   }
