@@ -2,11 +2,13 @@ import { execFile, spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { verify } from '@posthorn/client/verify'
 import { generateSecret } from '@posthorn/core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { cacheFolder } from '../support/cache-folder.ts'
 import { type Cluster, startCluster } from '../support/cluster.ts'
 import { type SpawnedProcess, spawnCommand, spawnNode } from '../support/processes.ts'
+import { startReceiver } from '../support/receiver.ts'
 import { eventually } from '../support/wait.ts'
 import { freePort } from './free-port.ts'
 
@@ -79,6 +81,25 @@ test('Prisma: the same', async () => {
   expect(stdout).toMatch(/^published evt_\w+\nrolled back\n$/)
   expect(await receiver.waitForLine(/"prisma"/, 10_000)).toBe('invoice.paid {"id":1042,"from":"prisma"}')
   expect(await publishedFrom('prisma')).toHaveLength(1)
+})
+
+test('what a dispatcher signs with both versions is verified with either, and with what the API shows after a rotation', async () => {
+  const target = await startReceiver()
+  onTestFinished(() => target.close())
+  const { url } = target
+  const endpoint = await cluster.makeEndpoint('both', { url, signatures: ['v1', 'v1a'] })
+  const { body: before } = await cluster.call('GET', `/tenants/both/endpoints/${endpoint.id}/secret`)
+  await cluster.call('POST', `/tenants/both/endpoints/${endpoint.id}/secret/rotate`, { json: {} })
+  const { body: after } = await cluster.call('GET', `/tenants/both/endpoints/${endpoint.id}/secret`)
+  const keysOf = (body: { secrets: { secret: string | null; public_key: string | null }[] }) =>
+    body.secrets.map(({ secret, public_key }) => secret ?? public_key!)
+  const keys = new Set([...keysOf(before), ...keysOf(after)])
+  expect([...keys].map((key) => key.slice(0, 5))).toEqual(expect.arrayContaining(['whsec', 'whpk_']))
+  const id = await cluster.publish('both', 'a.b', '{"n": 1.0}')
+  const [request] = await target.waitFor(1, 10_000)
+  for (const key of keys) expect((await verify(key, request!.headers, request!.body)).id).toBe(id)
+  const other = generateSecret()
+  await expect(verify(other, request!.headers, request!.body)).rejects.toMatchObject({ code: 'no_match' })
 })
 
 const python = await createVenv()

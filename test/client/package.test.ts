@@ -32,7 +32,7 @@ import { webhook as next } from '@posthorn/client/next'
 const posthorn = new Posthorn({ url: 'http://127.0.0.1:1', apiKey: 'phk_x', retries: 1 })
 export async function main(): Promise<string> {
   const error: unknown = await posthorn.endpoints.create('acme', { url: 'https://example.com/', max_in_flight: 3 }).then(
-    (endpoint) => endpoint.secret satisfies string,
+    (endpoint) => endpoint.secret satisfies string | null,
     (reason: unknown) => reason,
   )
   // @ts-expect-error the contract knows no such field

@@ -82,7 +82,7 @@ export interface paths {
         head?: never;
         /**
          * Change an endpoint
-         * @description Replaces each named field whole; null sets its default. Once a pause is answered, no attempt begins. With another `url`, what is owed goes there from the next attempt on, and the failures of the old one are forgotten: its streak, its breaker and any wait that it had asked for. So they are when a disabled endpoint is enabled.
+         * @description Replaces each named field whole; null sets its default. Once a pause is answered, no attempt begins. With another `url`, what is owed goes there from the next attempt on, and the failures of the old one are forgotten: its streak, its breaker and any wait that it had asked for. So they are when a disabled endpoint is enabled. A version that `signatures` no longer names signs no more, its secrets are gone; one that is new there has a secret made for it.
          */
         patch: operations["updateEndpoint"];
         trace?: never;
@@ -115,7 +115,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate an endpoint's secret
-         * @description The old and the new one both sign until the grace is over. Each attempt is signed with what is live then.
+         * @description The old and the new one both sign until the grace is over; at most 10 sign at once, a further one is a 409. Each attempt, a retry too, is signed with what is live then.
          */
         post: operations["rotateEndpointSecret"];
         delete?: never;
@@ -541,15 +541,18 @@ export interface components {
              *     | `malformed_request` | 400 | Send a whole request, well-formed HTTP. |
              *     | `unauthorized` | 401 | Send "Authorization: Bearer <token>" with a token that is not revoked or expired. |
              *     | `forbidden` | 403 | Use a token that may do this. |
+             *     | `webhook_loop` | 403 | Give the endpoint a URL of its receiver, not of Posthorn. |
              *     | `not_found` | 404 | Unknown, deleted, or malformed as an id, or of another tenant. |
              *     | `route_not_found` | 404 | See /openapi.json for what there is. |
              *     | `method_not_allowed` | 405 | Use a method that the Allow header names. |
+             *     | `request_timeout` | 408 | Send the whole request sooner. |
              *     | `uid_taken` | 409 | Another endpoint of the tenant has this uid. |
              *     | `too_many_secrets` | 409 | Wait until one that was rotated has expired. |
              *     | `state_conflict` | 409 | Read the resource, and see whether it is still wanted. |
              *     | `idempotency_key_in_use` | 409 | Send the same request again in a moment. |
              *     | `body_too_large` | 413 | Send less at once. |
              *     | `payload_too_large` | 413 | Publish a smaller payload. |
+             *     | `uri_too_long` | 414 | Send a shorter path and query. |
              *     | `unsupported_media_type` | 415 | Send "content-type: application/json". |
              *     | `invalid_request` | 422 | Correct the fields that `errors` names. |
              *     | `not_an_object` | 422 | Send a JSON object. |
@@ -559,13 +562,14 @@ export interface components {
              *     | `unknown_event_type` | 422 | Add the type to the catalogue first. |
              *     | `idempotency_key_reused` | 422 | Use a new key for other content. |
              *     | `too_many_requests` | 429 | Wait as long as Retry-After says. |
+             *     | `headers_too_large` | 431 | Send fewer or shorter headers. |
              *     | `internal_error` | 500 | The fault is ours and is logged; try again later. |
              *     | `database_unavailable` | 503 | Wait as long as Retry-After says. |
              *     | `overloaded` | 503 | Wait as long as Retry-After says. |
              *     | `stopping` | 503 | Send the request again: another process, or this one restarted, will take it. |
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_utf8" | "byte_order_mark" | "nested_too_deeply" | "repeated_key" | "malformed_request" | "unauthorized" | "forbidden" | "not_found" | "route_not_found" | "method_not_allowed" | "uid_taken" | "too_many_secrets" | "state_conflict" | "idempotency_key_in_use" | "body_too_large" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "not_an_object" | "not_an_array" | "too_many_events" | "not_supported_yet" | "unknown_event_type" | "idempotency_key_reused" | "too_many_requests" | "internal_error" | "database_unavailable" | "overloaded" | "stopping";
+            code: "invalid_json" | "invalid_utf8" | "byte_order_mark" | "nested_too_deeply" | "repeated_key" | "malformed_request" | "unauthorized" | "forbidden" | "webhook_loop" | "not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "uid_taken" | "too_many_secrets" | "state_conflict" | "idempotency_key_in_use" | "body_too_large" | "payload_too_large" | "uri_too_long" | "unsupported_media_type" | "invalid_request" | "not_an_object" | "not_an_array" | "too_many_events" | "not_supported_yet" | "unknown_event_type" | "idempotency_key_reused" | "too_many_requests" | "headers_too_large" | "internal_error" | "database_unavailable" | "overloaded" | "stopping";
             errors: {
                 /**
                  * @description A JSON pointer into the body; for a parameter of path or query, `/` and its name.
@@ -576,8 +580,16 @@ export interface components {
             }[];
         };
         NewEndpoint: components["schemas"]["Endpoint"] & {
-            /** @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD */
-            secret: string;
+            /**
+             * @description Of v1; null without it.
+             * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD
+             */
+            secret: string | null;
+            /**
+             * @description Of v1a; null without it. The private key is never shown.
+             * @example null
+             */
+            public_key: string | null;
         };
         /**
          * @example {
@@ -613,6 +625,8 @@ export interface components {
             retry_schedule: number[] | null;
             /** @enum {string} */
             ordering: "none";
+            /** @description With which versions attempts are signed. */
+            signatures: ("v1" | "v1a")[];
             metadata: {
                 [key: string]: string;
             };
@@ -628,9 +642,14 @@ export interface components {
             updated_at: string;
         };
         Secret: {
-            /** @description Those that sign, newest first. */
+            /** @description Those that sign, newest first; at most 10. */
             secrets: {
-                secret: string;
+                /** @enum {string} */
+                signature: "v1" | "v1a";
+                /** @description Of v1: `whsec_...`. null for v1a. */
+                secret: string | null;
+                /** @description Of v1a: `whpk_...`. null for v1. */
+                public_key: string | null;
                 /**
                  * Format: date-time
                  * @example 2026-01-31T09:30:00.000Z
@@ -1165,6 +1184,13 @@ export interface operations {
                      */
                     ordering?: "none" | null;
                     /**
+                     * @description With which versions of Standard Webhooks signatures attempts are signed. `v1` (HMAC-SHA256) is what its official libraries verify. `v1a` (ed25519) lets a receiver verify with a public key alone; few libraries know it, and those that do not find no signature in a request that has no other. With both, each request carries both.
+                     * @default [
+                     *       "v1"
+                     *     ]
+                     */
+                    signatures?: ("v1" | "v1a")[] | null;
+                    /**
                      * @description Strings to strings: at most 50 keys, 16 KiB as JSON.
                      * @example {
                      *       "plan": "pro"
@@ -1173,7 +1199,7 @@ export interface operations {
                     metadata?: {
                         [key: string]: string;
                     } | null;
-                    /** @description `whsec_` and the base64 of 24 to 64 bytes; made for you when left out. */
+                    /** @description `whsec_` and the base64 of 24 to 64 bytes (v1), or `whsk_` and the base64 of an ed25519 seed and its public key, 64 bytes (v1a). Made for you when left out. */
                     secret?: string | null;
                 };
             };
@@ -1361,6 +1387,13 @@ export interface operations {
                      */
                     ordering?: "none" | null;
                     /**
+                     * @description With which versions of Standard Webhooks signatures attempts are signed. `v1` (HMAC-SHA256) is what its official libraries verify. `v1a` (ed25519) lets a receiver verify with a public key alone; few libraries know it, and those that do not find no signature in a request that has no other. With both, each request carries both.
+                     * @default [
+                     *       "v1"
+                     *     ]
+                     */
+                    signatures?: ("v1" | "v1a")[] | null;
+                    /**
                      * @description Strings to strings: at most 50 keys, 16 KiB as JSON.
                      * @example {
                      *       "plan": "pro"
@@ -1458,8 +1491,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description `whsec_` and the base64 of 24 to 64 bytes; made for you when left out. */
+                    /** @description `whsec_` and the base64 of 24 to 64 bytes (v1), or `whsk_` and the base64 of an ed25519 seed and its public key, 64 bytes (v1a). Made for you when left out. */
                     secret?: string | null;
+                    /**
+                     * @description Which version to rotate, where the endpoint signs with both. That of `secret`, or else `v1`, when left out.
+                     * @enum {string|null}
+                     */
+                    signature?: "v1" | "v1a" | null;
                     /**
                      * @description How long the secrets before it sign too.
                      * @default 86400
