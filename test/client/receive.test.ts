@@ -155,8 +155,8 @@ describe.each(Object.entries(frameworks))('%s', (name, start) => {
       expect((await send(running.url, { path: '/parsed' })).status).toBe(500)
       const log = String(logged.mock.calls)
       logged.mockRestore()
-      // Express' own handler is silent under test.
-      if (name !== 'Express') expect(log).toContain('something has parsed or read it before')
+      // Express is silent under test, and what serves plain handlers here tells nobody.
+      if (name === 'Hono') expect(log).toContain('something has parsed or read it before')
       expect(got).toEqual([])
     },
   )

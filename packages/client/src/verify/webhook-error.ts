@@ -37,8 +37,8 @@ export class WebhookError extends Error {
   readonly statusCode: number
   /** Whether the sender is at fault, and is told. */
   readonly expose: boolean
-  /** The answer as JSON. Only where the sender is at fault: what the receiver has wrong is for its log. */
-  readonly getResponse?: () => Response
+  /** The answer as JSON. There only where the sender is at fault (Hono asks whether it is): the rest is for the receiver's log. */
+  declare readonly getResponse?: () => Response
 
   constructor(code: WebhookErrorCode, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
