@@ -50,6 +50,20 @@ export function createPool(options: PoolOptions): Pool {
   return pool
 }
 
+/**
+ * What `send` sends goes out in one write. Each write wakes the server's process, which on a busy machine takes the core of
+ * the one that writes: three statements sent in three writes made it wait three times.
+ */
+export function inOneWrite<T>(client: PoolClient, send: () => T): T {
+  const { stream } = client.connection
+  stream.cork()
+  try {
+    return send()
+  } finally {
+    stream.uncork()
+  }
+}
+
 /** A connection of its own, outside any pool: LISTEN, advisory locks held by a session. */
 export function createClient(connectionString: string, applicationName: string): pg.Client {
   return new pg.Client({

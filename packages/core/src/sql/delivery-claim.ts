@@ -1,4 +1,4 @@
-import type { Pool } from '../db/pool.ts'
+import { inOneWrite, type Pool } from '../db/pool.ts'
 import { type Rate, takeTokens, tokensIn, waitForTokens } from '../rate/bucket.ts'
 import { leaseReady, lockLanes } from './delivery-claim-statements.ts'
 import { beginHot } from './planner-guards.ts'
@@ -66,11 +66,12 @@ type LockedLane = {
   ahead_us: number | null
 }
 
+/** A lane that was claimed from, whether or not it gave anything. */
+type LaneRow = { event_id: null; endpoint_id: string; room: number; lowest: string | null }
+
 type LeaseRow = {
+  event_id: string
   endpoint_id: string
-  room: number
-  lowest: string | null
-  event_id: string | null
   ticket: string
   ready_ticket: string
   attempts: number
@@ -102,38 +103,42 @@ export async function claimDeliveries(pool: Pool, options: ClaimOptions): Promis
   const client = await pool.connect()
   let broken: Error | undefined
   try {
-    const [, locking] = await Promise.all([
-      client.query(beginHot),
-      client.query<LockedLane>({
-        name: 'claim-lock-lanes',
-        text: lockLanes,
-        values: [options.lanes.map((lane) => lane.endpointId)],
-      }),
-    ])
+    const [, locking] = await Promise.all(
+      inOneWrite(client, () => [
+        client.query(beginHot),
+        client.query<LockedLane>({
+          name: 'claim-lock-lanes',
+          text: lockLanes,
+          values: [options.lanes.map((lane) => lane.endpointId)],
+        }),
+      ]),
+    )
     if (locking.rows.length === 0) {
       await client.query('rollback')
       return []
     }
     const locked = askOf(options, locking.rows)
-    const [leased] = await Promise.all([
-      client.query<LeaseRow>({
-        name: 'claim-lease-ready',
-        text: leaseReady,
-        values: [
-          locked.map((lane) => lane.endpointId),
-          locked.map((lane) => lane.max_in_flight),
-          locked.map((lane) => lane.timeout_ms),
-          locked.map((lane) => lane.readyFrom.toString()),
-          locked.map((lane) => lane.leasedFrom.toString()),
-          locked.map((lane) => lane.want),
-          options.limit,
-          options.graceMs,
-          options.dispatcherId,
-          locked.map((lane) => lane.interval_us),
-        ],
-      }),
-      client.query('commit'),
-    ])
+    const [leased] = await Promise.all(
+      inOneWrite(client, () => [
+        client.query<LaneRow | LeaseRow>({
+          name: 'claim-lease-ready',
+          text: leaseReady,
+          values: [
+            locked.map((lane) => lane.endpointId),
+            locked.map((lane) => lane.max_in_flight),
+            locked.map((lane) => lane.timeout_ms),
+            locked.map((lane) => lane.readyFrom.toString()),
+            locked.map((lane) => lane.leasedFrom.toString()),
+            locked.map((lane) => lane.want),
+            options.limit,
+            options.graceMs,
+            options.dispatcherId,
+            locked.map((lane) => lane.interval_us),
+          ],
+        }),
+        client.query('commit'),
+      ]),
+    )
     return gatherByLane(leased.rows, locked)
   } catch (error) {
     broken = error as Error
@@ -160,26 +165,27 @@ function rateOfLane(row: LockedLane): Rate | null {
   return row.interval_us === null ? null : { intervalUs: row.interval_us, burst: row.rate_burst ?? 1 }
 }
 
-function gatherByLane(rows: readonly LeaseRow[], locked: readonly Asked[]): LaneClaim[] {
+function gatherByLane(rows: readonly (LaneRow | LeaseRow)[], locked: readonly Asked[]): LaneClaim[] {
   const lanes = new Map(locked.map((lane) => [lane.endpoint_id, lane]))
   const claims = new Map<string, LaneClaim>()
   for (const row of rows) {
+    if (row.event_id !== null) continue
     const lane = lanes.get(row.endpoint_id)!
-    let claim = claims.get(row.endpoint_id)
-    if (claim === undefined) {
-      claim = {
-        endpointId: row.endpoint_id,
-        leases: [],
-        nextReady: 0n,
-        lowestLeased: row.lowest === null ? null : BigInt(row.lowest),
-        room: row.room,
-        asked: Math.max(0, Math.min(lane.want, row.room)),
-        watched: lane.watched,
-        nextMs: 0,
-      }
-      claims.set(row.endpoint_id, claim)
-    }
-    if (row.event_id !== null) claim.leases.push(leaseOf(row, row.event_id, lane, claim))
+    claims.set(row.endpoint_id, {
+      endpointId: row.endpoint_id,
+      leases: [],
+      nextReady: 0n,
+      lowestLeased: row.lowest === null ? null : BigInt(row.lowest),
+      room: row.room,
+      asked: Math.max(0, Math.min(lane.want, row.room)),
+      watched: lane.watched,
+      nextMs: 0,
+    })
+  }
+  for (const row of rows) {
+    if (row.event_id === null) continue
+    const claim = claims.get(row.endpoint_id)!
+    claim.leases.push(leaseOf(row, lanes.get(row.endpoint_id)!, claim))
   }
   for (const claim of claims.values()) {
     const lane = lanes.get(claim.endpointId)!
@@ -191,14 +197,14 @@ function gatherByLane(rows: readonly LeaseRow[], locked: readonly Asked[]): Lane
 }
 
 /** The lease of a row; widens what its lane's claim has seen. */
-function leaseOf(row: LeaseRow, eventId: string, lane: Asked, claim: LaneClaim): Lease {
+function leaseOf(row: LeaseRow, lane: Asked, claim: LaneClaim): Lease {
   const ready = BigInt(row.ready_ticket)
   if (ready >= claim.nextReady) claim.nextReady = ready + 1n
   // The lane's older leases, if any, all have lower tickets than the ones just drawn.
   const ticket = BigInt(row.ticket)
   if (claim.lowestLeased === null || ticket < claim.lowestLeased) claim.lowestLeased = ticket
   return {
-    eventId,
+    eventId: row.event_id,
     endpointId: row.endpoint_id,
     ticket: row.ticket,
     number: row.attempts,

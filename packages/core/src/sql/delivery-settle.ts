@@ -1,4 +1,4 @@
-import type { Pool } from '../db/pool.ts'
+import { inOneWrite, type Pool } from '../db/pool.ts'
 import { settleAndTell, settleLeases } from './delivery-settle-statement.ts'
 import { beginHot } from './planner-guards.ts'
 
@@ -116,18 +116,20 @@ export async function settleDeliveries(
   const client = await pool.connect()
   let broken: Error | undefined
   try {
-    const statements: Promise<unknown>[] = [client.query(beginHot)]
-    if (told.size > 0) statements.push(client.query(lockLanes, [[...told]]))
     const batch = JSON.stringify(items.map((item, at) => toRecord(item, at, told)))
-    const settled = client.query<SettledRow>(
-      told.size > 0 || items.some((item) => item.reason === 'exhausted')
-        ? { name: 'settle-and-tell', text: settleAndTell, values: [batch, disableAfterMs] }
-        : { name: 'settle-leases', text: settleLeases, values: [batch] },
-    )
-    statements.push(settled)
-    statements.push(client.query('commit'))
-    await settleAll(statements)
-    return toResult((await settled).rows)
+    const tells = told.size > 0 || items.some((item) => item.reason === 'exhausted')
+    const statements = inOneWrite(client, () => ({
+      begun: client.query(beginHot),
+      locked: told.size > 0 ? client.query(lockLanes, [[...told]]) : null,
+      settled: client.query<SettledRow>(
+        tells
+          ? { name: 'settle-and-tell', text: settleAndTell, values: [batch, disableAfterMs] }
+          : { name: 'settle-leases', text: settleLeases, values: [batch] },
+      ),
+      ended: client.query('commit'),
+    }))
+    await settleAll(Object.values(statements))
+    return toResult((await statements.settled).rows)
   } catch (error) {
     broken = error as Error
     throw error
@@ -154,7 +156,7 @@ function toResult(rows: readonly SettledRow[]): SettleResult {
 }
 
 /** Waits for all of a pipeline, then throws its first fault: the later ones only say that the transaction is aborted. */
-async function settleAll(statements: Promise<unknown>[]): Promise<void> {
+async function settleAll(statements: (Promise<unknown> | null)[]): Promise<void> {
   const results = await Promise.allSettled(statements)
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }

@@ -1,4 +1,4 @@
-import type { Pool, Queryable } from '../db/pool.ts'
+import { inOneWrite, type Pool, type Queryable } from '../db/pool.ts'
 
 /**
  * Opens a transaction whose statements have one right plan, a nested loop over the indexes, and no other: with the
@@ -29,11 +29,9 @@ export async function pipelinedTransaction<T>(
   let broken: Error | undefined
   try {
     // Where one fails the server skips none of the others, but makes the commit a rollback.
-    const [begun, done, ended] = await Promise.allSettled([
-      client.query(begin),
-      statement(client),
-      client.query('commit'),
-    ])
+    const [begun, done, ended] = await Promise.allSettled(
+      inOneWrite(client, () => [client.query(begin), statement(client), client.query('commit')] as const),
+    )
     for (const part of [begun, ended]) {
       if (part.status === 'rejected') broken = part.reason as Error
     }
