@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
-import { type Bulkhead, createBulkhead } from './bulkhead.ts'
+import { type Allotment, type Bulkhead, createBulkhead } from './bulkhead.ts'
+import type { LaneAim } from './lane-book.ts'
 
 let nowMs: number
 let tickets: number
@@ -28,8 +29,16 @@ function prove(endpointId: string): void {
   for (const ticket of take(endpointId, 1)) bulkhead.land(endpointId, ticket, 'good')
 }
 
+const sumOf = (allotment: Record<string, number>): number =>
+  Object.values(allotment).reduce((sum, most) => sum + most, 0)
+
+function finished(allotment: Allotment): LaneAim[] {
+  allotment.end()
+  return allotment.aims
+}
+
 const allotted = (ids: readonly string[], limit = 200): Record<string, number> =>
-  Object.fromEntries(bulkhead.allot(ids.map(aim), limit).map((each) => [each.endpointId, each.most!]))
+  Object.fromEntries(finished(bulkhead.allot(ids.map(aim), limit)).map((each) => [each.endpointId, each.most!]))
 
 test('one lane has at most a quarter of the slots, however well it does', () => {
   prove('a')
@@ -44,7 +53,8 @@ test('lanes that never answered leave a quarter of the slots to those that have'
   prove('good')
   const dead = named('dead', 10)
   for (const id of dead) take(id, 18)
-  expect(allotted(['new', 'good'])).toEqual({ new: 12, good: 64 })
+  expect(allotted(['new', 'newer', 'newest', 'good'])).toEqual({ new: 4, newer: 4, newest: 4, good: 64 })
+  expect(sumOf(allotted(named('new', 40)))).toBe(12)
   for (const id of dead.slice(0, 6)) take(id, 2)
   expect(allotted(['new', 'good'])).toEqual({ good: 64 })
 })
@@ -53,9 +63,9 @@ test('lanes whose last attempt failed hold at most an eighth, and leave the shar
   prove('good')
   const dead = named('dead', 40)
   for (const id of dead) for (const ticket of take(id, 1)) bulkhead.land(id, ticket, 'bad')
-  expect(Object.values(allotted(dead)).reduce((sum, most) => sum + most, 0)).toBe(32)
+  expect(sumOf(allotted(dead))).toBe(32)
   for (const id of dead.slice(0, 32)) take(id, 1)
-  expect(allotted([...dead, 'new', 'good'])).toEqual({ new: 64, good: 64 })
+  expect(allotted([...dead, 'new', 'good'])).toEqual({ new: 4, good: 64 })
   bulkhead.land('dead0', '41', 'good')
   expect(allotted(['dead0', 'dead1'])).toMatchObject({ dead1: 1 })
 })
@@ -66,7 +76,7 @@ test('lanes that hang hold at most half', () => {
   nowMs += 1_001
   // 126 are taken by slow lanes; the rest of the half is 2.
   expect(allotted([hung[0]!, hung[1]!, hung[2]!])).toEqual({ hung0: 1, hung1: 1 })
-  expect(allotted(['new'])).toEqual({ new: 64 })
+  expect(allotted(['new'])).toEqual({ new: 4 })
   take(hung[0]!, 2)
   expect(allotted(hung)).toEqual({})
 })
@@ -74,7 +84,7 @@ test('lanes that hang hold at most half', () => {
 test('a lane is slow only while an attempt is older than a second and none has succeeded for ten', () => {
   take('a', 130)
   nowMs += 900
-  expect(allotted(['b'])).toEqual({ b: 62 })
+  expect(allotted(['b'])).toEqual({ b: 4 })
   prove('a')
   nowMs += 9_000
   const [lately] = take('hung', 1)
@@ -90,6 +100,37 @@ test('what is left of a share is parted among the lanes that draw on it', () => 
   for (const id of named('dead', 10)) take(id, 18)
   expect(allotted(['x', 'y', 'z', 'w'])).toEqual({ x: 3, y: 3, z: 3, w: 3 })
   expect(Object.values(allotted(named('n', 20)))).toEqual(Array.from({ length: 12 }, () => 1))
+})
+
+test('a lane begins with four at once, has two while its last attempt failed, and its share once one succeeded', () => {
+  expect(allotted(['a'])).toEqual({ a: 4 })
+  const [first, second, third] = take('a', 3)
+  expect(allotted(['a'])).toEqual({ a: 1 })
+  bulkhead.land('a', first!, 'bad')
+  expect(allotted(['a'])).toEqual({})
+  bulkhead.land('a', second!, 'bad')
+  expect(allotted(['a'])).toEqual({ a: 1 })
+  bulkhead.land('a', third!, 'good')
+  expect(allotted(['a'])).toEqual({ a: 64 })
+})
+
+test('a claim has at most a quarter of its rows from lanes that prove nothing', () => {
+  const fresh = named('new', 60)
+  expect(sumOf(allotted(fresh))).toBe(50)
+  expect(sumOf(allotted(fresh, 80))).toBe(20)
+  prove('good')
+  expect(allotted([...fresh, 'good'], 80)).toMatchObject({ good: 64 })
+})
+
+test('what a claim under way may take is taken, for another beside it', () => {
+  open(64)
+  const first = bulkhead.allot(named('a', 12).map(aim), 48)
+  expect(first.aims.map(({ most }) => most)).toEqual(Array.from({ length: 12 }, () => 1))
+  for (const id of named('dead', 9)) take(id, 4)
+  // Three quarters of 64 are 48; 36 fly, and 12 are allotted.
+  expect(allotted(['b'])).toEqual({})
+  first.end()
+  expect(allotted(['b'])).toEqual({ b: 4 })
 })
 
 test('a dispatcher of one slot still makes attempts', () => {

@@ -12,7 +12,10 @@ import type { LaneAim } from './lane-book.ts'
  *                     lanes that hang from the first attempt on are not slow before a second has passed
  *   all others        what is there
  *
- * Each share is at least one slot.
+ * Each share is at least one slot. And so that trouble begins as a trickle, and not as a burst that everybody waits behind:
+ *
+ *   an unproven lane  at most four at once, and one whose last attempt failed at most two, until one succeeds
+ *   a claim           at most a quarter of its rows from lanes that are not proven, or slow
  */
 export type Bulkhead = {
   /** A lease is ours: its slot is taken. */
@@ -21,10 +24,13 @@ export type Bulkhead = {
   land(endpointId: string, ticket: string, health: 'good' | 'bad' | 'unknown'): void
   /**
    * How many each of these lanes may have in a claim of `limit` at most. A lane that may have none is left out.
-   * Where a share is nearly used up, the lanes that draw on it get equal parts of what is left.
+   * Where a share is nearly used up, the lanes that draw on it get equal parts of what is left. What is allotted counts as
+   * used until `end` is called, after the claim's leases were taken: claims may run side by side.
    */
-  allot(aims: readonly LaneAim[], limit: number): LaneAim[]
+  allot(aims: readonly LaneAim[], limit: number): Allotment
 }
+
+export type Allotment = { aims: LaneAim[]; end(): void }
 
 type Lane = {
   /** When the attempts in flight began, oldest first. */
@@ -34,7 +40,10 @@ type Lane = {
 }
 
 type Kind = 'trusted' | 'unproven' | 'failing' | 'slow'
+const doubtfulKinds = ['unproven', 'failing', 'slow'] as const
 
+/** At once, of a lane that has not succeeded (yet, or any more). */
+const mostOfLane = { unproven: 4, failing: 2, slow: Number.POSITIVE_INFINITY, trusted: Number.POSITIVE_INFINITY }
 const oldMs = 1_000
 const freshSuccessMs = 10_000
 /** Idle lanes remembered; one that is forgotten has to prove itself again. */
@@ -50,6 +59,8 @@ export function createBulkhead(deps: { concurrency: number; now: () => number })
   const doubtfulShare = shareOf(3 / 4)
   const lanes = new Map<string, Lane>()
   const busy = new Set<Lane>()
+  /** By claims under way, of lanes that are not trusted. */
+  const allotted = { trusted: 0, unproven: 0, failing: 0, slow: 0 }
 
   function kindOf(lane: Lane | undefined, nowMs: number): Kind {
     if (lane === undefined) return 'unproven'
@@ -77,10 +88,9 @@ export function createBulkhead(deps: { concurrency: number; now: () => number })
     }
   }
 
-  /** Of `room` slots, equal parts to those that draw on them; `limit` is all that a claim can take. */
-  function partOf(room: number, limit: number, takers: number): number {
-    return room >= limit ? limit : Math.max(1, Math.floor(Math.max(0, room) / Math.max(1, takers)))
-  }
+  /** Of `room` slots, equal parts to those that draw on them. */
+  const partOf = (room: number, takers: number): number =>
+    Math.max(1, Math.floor(Math.max(0, room) / Math.max(1, takers)))
 
   return {
     take(endpointId, ticket) {
@@ -99,19 +109,18 @@ export function createBulkhead(deps: { concurrency: number; now: () => number })
     },
     allot(aims, limit) {
       const nowMs = now()
-      const used = { trusted: 0, unproven: 0, failing: 0, slow: 0 }
+      const used = { ...allotted }
       for (const lane of busy) used[kindOf(lane, nowMs)] += lane.flying.size
       const wanting = { trusted: 0, unproven: 0, failing: 0, slow: 0 }
       const candidates = aims.map((aim) => {
         const lane = lanes.get(aim.endpointId)
         const kind = kindOf(lane, nowMs)
-        const most = Math.min(limit, laneShare - (lane?.flying.size ?? 0))
+        const most = Math.min(limit, Math.min(laneShare, mostOfLane[kind]) - (lane?.flying.size ?? 0))
         if (most > 0) wanting[kind]++
         return { aim, kind, most }
       })
-      const doubtfulRoom = doubtfulShare - used.slow - used.failing - used.unproven
+      const doubtfulRoom = Math.min(doubtfulShare - used.slow - used.failing - used.unproven, Math.max(1, limit >> 2))
       const left = {
-        trusted: limit,
         unproven: doubtfulRoom,
         failing: Math.min(doubtfulRoom, failingShare - used.failing),
         slow: Math.min(doubtfulRoom, slowShare - used.slow),
@@ -121,20 +130,26 @@ export function createBulkhead(deps: { concurrency: number; now: () => number })
       // A kind that is held by what all doubtful lanes have together shares it with them all.
       const takersOf = (kind: 'failing' | 'slow'): number => (left[kind] === left.unproven ? doubtful : wanting[kind])
       const part = {
-        trusted: limit,
-        unproven: partOf(left.unproven, limit, doubtful),
-        failing: partOf(left.failing, limit, takersOf('failing')),
-        slow: partOf(left.slow, limit, takersOf('slow')),
+        unproven: partOf(left.unproven, doubtful),
+        failing: partOf(left.failing, takersOf('failing')),
+        slow: partOf(left.slow, takersOf('slow')),
       }
-      return candidates.flatMap(({ aim, kind, most }) => {
+      const given = { unproven: 0, failing: 0, slow: 0 }
+      const allowed = candidates.flatMap(({ aim, kind, most }) => {
         if (most <= 0) return []
-        if (kind === 'trusted' || left[kind] >= limit) return [{ ...aim, most }]
-        const given = Math.min(most, part[kind], left[kind], left.unproven)
-        if (given <= 0) return []
-        left[kind] -= given
-        if (kind !== 'unproven') left.unproven -= given
-        return [{ ...aim, most: given }]
+        if (kind === 'trusted') return [{ ...aim, most }]
+        const count = Math.min(most, part[kind], left[kind], left.unproven)
+        if (count <= 0) return []
+        given[kind] += count
+        left[kind] -= count
+        if (kind !== 'unproven') left.unproven -= count
+        return [{ ...aim, most: count }]
       })
+      for (const kind of doubtfulKinds) allotted[kind] += given[kind]
+      const end = (): void => {
+        for (const kind of doubtfulKinds) allotted[kind] -= given[kind]
+      }
+      return { aims: allowed, end }
     },
   }
 }
