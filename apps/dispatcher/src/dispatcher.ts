@@ -109,6 +109,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
     pool,
     log,
     gatherMs: settleGatherMs,
+    isFull: book.isFull,
     disableAfterMs: config.disableAfterMs,
     onSettled,
   })

@@ -31,10 +31,10 @@ const nothingSent = {
   health: 'unknown',
 } as const
 
-function leaseOf(
-  lease: Lease,
-): Pick<Settlement, 'eventId' | 'endpointId' | 'ticket' | 'attemptId' | 'number' | 'step' | 'watched' | 'probe'> {
+/** The end of a delivery that is too old to be attempted. */
+export function expire(lease: Lease): Settlement {
   return {
+    ...nothingSent,
     eventId: lease.eventId,
     endpointId: lease.endpointId,
     ticket: lease.ticket,
@@ -43,14 +43,6 @@ function leaseOf(
     step: lease.step,
     watched: lease.watched,
     probe: lease.probe,
-  }
-}
-
-/** The end of a delivery that is too old to be attempted. */
-export function expire(lease: Lease): Settlement {
-  return {
-    ...nothingSent,
-    ...leaseOf(lease),
     outcome: outcomeCode.none,
     state: stateCode.failed,
     reason: 'expired',
@@ -122,9 +114,24 @@ export async function attempt(flight: Flight, signal: AbortSignal, deps: FlightD
     now: new Date(),
   })
   const response = outcome.response
+  // Each field by name: copied from other objects it took as long as signing.
   return {
-    ...leaseOf(lease),
-    ...verdict,
+    eventId: lease.eventId,
+    endpointId: lease.endpointId,
+    ticket: lease.ticket,
+    attemptId: uuidV7(),
+    number: lease.number,
+    outcome: verdict.outcome,
+    state: verdict.state,
+    reason: verdict.reason,
+    step: verdict.step,
+    fresh: verdict.fresh,
+    waitMs: verdict.waitMs,
+    laneWaitMs: verdict.laneWaitMs,
+    gone: verdict.gone,
+    health: verdict.health,
+    watched: lease.watched,
+    probe: lease.probe,
     // The time that was signed, so that the request's headers can be shown as they were.
     startedAt: new Date(now),
     durationMs: outcome.durationMs,

@@ -42,6 +42,8 @@ export type LaneBook = {
   /** A claim failed as a whole: its lanes are tried again. */
   restore(aims: readonly LaneAim[]): void
   queued(): number
+  /** The lane's last claim filled it: it waits for settles. */
+  isFull(endpointId: string): boolean
   stop(): void
 }
 
@@ -64,6 +66,8 @@ type Lane = {
   misses: number
   /** How many times in a row it was at its cap, or its share of our slots. */
   full: number
+  /** The last claim took all that its cap allows. */
+  filled: boolean
   heldUntil: number
   blockedUntil: number
   timer: NodeJS.Timeout | undefined
@@ -101,6 +105,7 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
         again: false,
         misses: 0,
         full: 0,
+        filled: false,
         heldUntil: 0,
         blockedUntil: 0,
         timer: undefined,
@@ -245,6 +250,7 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
       if (lane.safe > lane.fast) lane.fast = lane.safe
       lane.leasedFrom = report.lowestLeased ?? (newest > lane.leasedFrom ? newest : lane.leasedFrom)
       if (report.room > 0) lane.full = 0
+      lane.filled = report.taken >= report.room
       if (report.room <= 0 && !lane.again) {
         atCap(lane)
       } else if (!drained) {
@@ -279,6 +285,7 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
       }
     },
     queued: () => passedOver.length + queue.length - head,
+    isFull: (endpointId) => lanes.get(endpointId)?.filled === true,
     stop() {
       stopped = true
       for (const lane of lanes.values()) clearTimeout(lane.timer)
