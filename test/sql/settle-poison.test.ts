@@ -22,6 +22,7 @@ function createTestSettler(pool = bench.pool) {
   const settler = createSettler({
     pool,
     log: createLog('debug', stream),
+    isFull: () => false,
     gatherMs: 1,
     disableAfterMs: 432_000_000,
     onSettled: (items) => settled.push(...items),
