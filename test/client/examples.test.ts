@@ -61,7 +61,7 @@ if (!psql) console.warn('SKIPPED: the psql example is not run, for there is no p
 test.skipIf(!psql)('psql: what is committed arrives, what is rolled back was never published', async () => {
   const args = [databaseUrl, '-v', 'ON_ERROR_STOP=1', '-f', `${examples}psql/publish.sql`]
   await run('psql', args)
-  expect(await receiver.waitForLine(/"psql"/, 10_000)).toMatch(/^invoice\.paid \{"id" : 1042, "total" : 99\.50/)
+  expect(await receiver.waitForLine(/"psql"/, 30_000)).toMatch(/^invoice\.paid \{"id" : 1042, "total" : 99\.50/)
   // Again: the idempotency key holds the event to one.
   await run('psql', args)
   expect(await publishedFrom('psql')).toHaveLength(1)
@@ -70,7 +70,7 @@ test.skipIf(!psql)('psql: what is committed arrives, what is rolled back was nev
 test('Drizzle: the same', async () => {
   const { stdout } = await run(process.execPath, [`${examples}drizzle/main.ts`], { env: { DATABASE_URL: databaseUrl } })
   expect(stdout).toMatch(/^published evt_\w+\nrolled back\n$/)
-  expect(await receiver.waitForLine(/"drizzle"/, 10_000)).toBe('invoice.paid {"id":1042,"from":"drizzle"}')
+  expect(await receiver.waitForLine(/"drizzle"/, 30_000)).toBe('invoice.paid {"id":1042,"from":"drizzle"}')
   expect(await publishedFrom('drizzle')).toHaveLength(1)
 })
 
@@ -79,7 +79,7 @@ test('Prisma: the same', async () => {
   await run(`${cwd}/node_modules/.bin/prisma`, ['generate'], { cwd, env: { PATH: process.env['PATH'] } })
   const { stdout } = await run(process.execPath, [`${cwd}/main.ts`], { env: { DATABASE_URL: databaseUrl } })
   expect(stdout).toMatch(/^published evt_\w+\nrolled back\n$/)
-  expect(await receiver.waitForLine(/"prisma"/, 10_000)).toBe('invoice.paid {"id":1042,"from":"prisma"}')
+  expect(await receiver.waitForLine(/"prisma"/, 30_000)).toBe('invoice.paid {"id":1042,"from":"prisma"}')
   expect(await publishedFrom('prisma')).toHaveLength(1)
 })
 
@@ -96,7 +96,7 @@ test('what a dispatcher signs with both versions is verified with either, and wi
   const keys = new Set([...keysOf(before), ...keysOf(after)])
   expect([...keys].map((key) => key.slice(0, 5))).toEqual(expect.arrayContaining(['whsec', 'whpk_']))
   const id = await cluster.publish('both', 'a.b', '{"n": 1.0}')
-  const [request] = await target.waitFor(1, 10_000)
+  const [request] = await target.waitFor(1, 30_000)
   for (const key of keys) expect((await verify(key, request!.headers, request!.body)).id).toBe(id)
   const other = generateSecret()
   await expect(verify(other, request!.headers, request!.body)).rejects.toMatchObject({ code: 'no_match' })
@@ -138,10 +138,10 @@ describe.skipIf(typeof python === 'object')('Django', () => {
     const got = await eventually(async () => {
       const { data } = (await (await fetch(`${django}/received`)).json()) as { data: { id: string; body: string }[] }
       return data.find(({ id }) => id === event)
-    }, 10_000)
+    }, 30_000)
     expect(got.body).toBe('{"id":1042,"from":"django"}')
     expect(await paid(1042)).toBe(true)
-    await eventually(async () => (await cluster.delivery('acme', event, endpoint)).body.state === 'succeeded', 10_000)
+    await eventually(async () => (await cluster.delivery('acme', event, endpoint)).body.state === 'succeeded', 30_000)
   })
 
   test('an exception in the block takes both back', async () => {

@@ -1,6 +1,7 @@
 import { Posthorn, PosthornError } from '@posthorn/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
 import { type ApiUnderTest, operatorToken, startApiUnderTest } from '../api/api-under-test.ts'
+import { eventually } from '../support/wait.ts'
 import { freePort } from './free-port.ts'
 import { type Front, startFront } from './front.ts'
 
@@ -173,6 +174,8 @@ describe('sent again', () => {
 })
 
 describe('given up', () => {
+  const seen = (count: number) => eventually(() => front.requests.length === count, 10_000)
+
   test('after the time-out, with an error of its own', async () => {
     front.faults.push('silence')
     const error = await errorOf(posthorn.tenants.get('acme', { timeoutMs: 100, retries: 0 }))
@@ -184,13 +187,11 @@ describe('given up', () => {
     const reason = new Error('the user went away')
     const abort = new AbortController()
     const call = posthorn.tenants.get('acme', { signal: abort.signal })
-    setTimeout(() => abort.abort(reason), 50)
-    await expect(call).rejects.toBe(reason)
+    await Promise.all([expect(call).rejects.toBe(reason), seen(1).then(() => abort.abort(reason))])
     front.faults.push({ answer: 503, headers: { 'retry-after': '30' } })
     const between = new AbortController()
     const waiting = posthorn.tenants.get('acme', { signal: between.signal })
-    setTimeout(() => between.abort(reason), 200)
-    await expect(waiting).rejects.toBe(reason)
+    await Promise.all([expect(waiting).rejects.toBe(reason), seen(2).then(() => between.abort(reason))])
     await expect(posthorn.tenants.get('acme', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
   })
 })

@@ -13,7 +13,7 @@ let other: pg.Client
 
 beforeAll(async () => {
   product = new pg.Client({ connectionString: bench.database.url })
-  other = new pg.Client({ connectionString: bench.database.url, lock_timeout: 3_000, statement_timeout: 5_000 })
+  other = new pg.Client({ connectionString: bench.database.url, lock_timeout: 20_000, statement_timeout: 30_000 })
   await Promise.all([product.connect(), other.connect()])
 })
 afterAll(() => Promise.all([product?.end(), other?.end()]))

@@ -133,7 +133,7 @@ test('whoever makes the role at the same moment does not fail the migration', as
       at[0]!.pid,
     ])
     return waits[0].type === 'Lock'
-  }, 5_000)
+  }, 20_000)
   await owner.query('commit')
   await second
   const { rows: made } = await owner.query('select rolcanlogin from pg_roles where rolname = $1', [name])
