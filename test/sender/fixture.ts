@@ -15,7 +15,8 @@ export type TestSender = Sender & {
 export function newSender(deps: Partial<SenderDeps> = {}): TestSender {
   const log = {
     error: (fields: object) => internalErrors.push(fields),
-    debug: () => undefined,
+    warn: () => undefined,
+    info: () => undefined,
   }
   const sender = createSender({ allowedTargets: loopback, userAgent: 'Posthorn/0.0.0-test', log, ...deps })
   onTestFinished(() => sender.stop())

@@ -24,7 +24,7 @@ export type RawServer = {
 /** A receiver that does whatever the test writes to the socket. Closed with the test. */
 export async function startRawServer(
   serve: (peer: Peer) => void | Promise<void>,
-  options: { secure?: { key: string; cert: string }; host?: string } = {},
+  options: { secure?: { key: string; cert: string }; host?: string; port?: number } = {},
 ): Promise<RawServer> {
   const requests: string[] = []
   const sockets = new Set<Socket>()
@@ -41,7 +41,7 @@ export async function startRawServer(
   const server = options.secure ? tls.createServer(options.secure, onSocket) : net.createServer(onSocket)
   server.on('tlsClientError', () => undefined)
   await new Promise<void>((resolve) => {
-    server.listen({ port: 0, host: options.host ?? '127.0.0.1', backlog: 1_024 }, resolve)
+    server.listen({ port: options.port ?? 0, host: options.host ?? '127.0.0.1', backlog: 1_024 }, resolve)
   })
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy()

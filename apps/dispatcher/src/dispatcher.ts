@@ -37,6 +37,7 @@ export type DispatcherOptions = {
     | 'allowedTargets'
     | 'concurrency'
     | 'disableAfterMs'
+    | 'egressProxy'
     | 'encryptionKey'
     | 'encryptionKeyPrevious'
     | 'listenUrl'
@@ -75,7 +76,12 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
   const marks = createMarks()
   const book = createLaneBook({ random: Math.random, now: () => performance.now(), onQueued: bell.ring })
   const vault = createVault(config.encryptionKey!, config.encryptionKeyPrevious)
-  const sender = createSender({ allowedTargets: config.allowedTargets, userAgent, log })
+  const sender = createSender({
+    allowedTargets: config.allowedTargets,
+    egressProxy: config.egressProxy,
+    userAgent,
+    log,
+  })
 
   let abort = (): void => {}
   const heart = await startHeart({

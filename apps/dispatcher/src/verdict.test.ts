@@ -84,7 +84,14 @@ test('what would be attempted past the greatest age ends as expired', () => {
 })
 
 test('a fault of ours is retried without using up a step, by the age of the delivery, and says nothing of the endpoint', () => {
-  for (const code of ['internal', 'local_limit', 'dns_failed'] as const) {
+  for (const code of [
+    'internal',
+    'local_limit',
+    'dns_failed',
+    'proxy_unreachable',
+    'proxy_refused',
+    'proxy_failed',
+  ] as const) {
     const own = { outcome: 2, state: 2, step: 1, health: 'unknown', laneWaitMs: 0 }
     expect(verdict(failedWith(code), { step: 1 })).toMatchObject({ ...own, waitMs: 30_000 })
     expect(verdict(failedWith(code), { step: 1, ageMs: 3_000_000 })).toMatchObject({ ...own, waitMs: 300_000 })

@@ -1,4 +1,4 @@
-import { delayAfter, parseRetryAfter } from '@posthorn/core'
+import { type AttemptErrorCode, delayAfter, parseRetryAfter } from '@posthorn/core'
 import { type Lease, outcomeCode, type Settlement, stateCode } from '@posthorn/core/sql'
 import type { Outcome } from './sender/index.ts'
 
@@ -12,7 +12,10 @@ export type Verdict = Pick<
 const throttling = new Set([429, 502, 503, 504])
 const maxLaneWaitMs = 3_600_000
 /** Faults on our side of the wire: they say nothing of the endpoint, and cost its delivery no step. */
-const ours = new Set<NonNullable<Outcome['error']>['code']>(['internal', 'local_limit', 'dns_failed', 'unreachable'])
+const ours = new Set<AttemptErrorCode>([
+  ...(['internal', 'local_limit', 'dns_failed', 'unreachable'] as const),
+  ...(['proxy_unreachable', 'proxy_refused', 'proxy_failed'] as const),
+])
 const shortestOwnWaitMs = 30_000
 const longestOwnWaitMs = 3_600_000
 

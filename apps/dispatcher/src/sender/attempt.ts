@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
+import type { AttemptPhase } from '@posthorn/core'
 import type { Dispatcher } from 'undici'
-import type { Connection, Connections } from './connections.ts'
+import { type Connection, type Connections, causeOf } from './connections.ts'
 import type { Target } from './connector.ts'
 import { describeError, isClosedByPeer } from './describe-error.ts'
-import type { AttemptError, AttemptPhase, Outcome, SendRequest } from './outcome.ts'
-import { boundHeaders, maxKeptBytes, maxReadBytes } from './response-capture.ts'
+import type { AttemptError, Outcome, SendRequest } from './outcome.ts'
+import { boundHeaders, maxHeadBytes, maxKeptBytes, maxReadBytes, maxWireBytes } from './response-capture.ts'
 import type { SignalWatch } from './signal-watch.ts'
 
 export type AttemptDeps = {
@@ -42,7 +43,6 @@ export class Attempt implements Dispatcher.DispatchHandler {
   #status = 0
   #headers: IncomingHttpHeaders = {}
   #body: Buffer = nothing
-  #kept: Buffer[] | null = null
   #keptBytes = 0
   #readBytes = 0
 
@@ -66,8 +66,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
   onRequestStart(): void {
     const { socket, answers } = this.#connection
     this.#socket = socket
+    this.#connection.reader = this
     this.#reused = answers > 0
-    if (this.#reused) this.#bytesBefore = socket?.bytesRead ?? 0
+    this.#bytesBefore = socket?.bytesRead ?? 0
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
@@ -87,14 +88,23 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#readBytes += chunk.length
     const room = maxKeptBytes - this.#keptBytes
     if (room > 0) {
+      const part = chunk.length > room ? chunk.subarray(0, room) : chunk
       // A copy: the chunk is a view of a larger buffer, which would be kept with it.
-      const kept = Buffer.from(chunk.length > room ? chunk.subarray(0, room) : chunk)
-      this.#keptBytes += kept.length
-      if (this.#body === nothing) this.#body = kept
-      else if (this.#kept) this.#kept.push(kept)
-      else this.#kept = [this.#body, kept]
+      if (this.#keptBytes === 0) this.#body = Buffer.from(part)
+      else this.#append(part)
+      this.#keptBytes += part.length
     }
     if (this.#readBytes > maxReadBytes) this.#answered(true)
+  }
+
+  /** Into one buffer, however many parts there are: a body can come in chunks of one byte. */
+  #append(part: Buffer): void {
+    if (this.#body.length < maxKeptBytes) {
+      const whole = Buffer.allocUnsafeSlow(maxKeptBytes)
+      this.#body.copy(whole)
+      this.#body = whole
+    }
+    part.copy(this.#body, this.#keptBytes)
   }
 
   onResponseEnd(): void {
@@ -104,8 +114,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#answered(this.#readBytes > maxKeptBytes)
   }
 
-  onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
+  onResponseError(_: Dispatcher.DispatchController | null, thrown: Error): void {
     if (this.#settled) return
+    const error = causeOf(thrown)
     if (this.#status !== 0) {
       this.#answered(true)
       return
@@ -130,12 +141,26 @@ export class Attempt implements Dispatcher.DispatchHandler {
       return
     }
     const phase = this.#phase()
-    const code = phase === 'connect' ? 'connect_timeout' : 'timeout'
+    const code = phase === 'connect' ? 'connect_timeout' : phase === 'proxy' ? 'proxy_unreachable' : 'timeout'
     this.#fail({ code, phase, message: `${this.#host()} ${late[phase]} within ${this.#request.timeoutMs} ms` })
   }
 
+  /**
+   * Ends it when more came in than an answer may hold: a body is counted as it comes, but not what stands before and between
+   * (headers, informational answers, chunk extensions), which a receiver can send for ever.
+   */
+  checkFlood(): void {
+    if (this.#settled || !this.#socket) return
+    const received = this.#socket.bytesRead - this.#bytesBefore
+    if (received <= maxHeadBytes) return
+    if (this.#status === 0) {
+      const message = `${this.#host()} sent more than ${maxHeadBytes / 1024} KiB without an answer`
+      this.#fail({ code: 'response_invalid', phase: 'headers', message })
+    } else if (received > maxWireBytes) this.#answered(true)
+  }
+
   #answered(truncated: boolean): void {
-    const body = this.#kept ? Buffer.concat(this.#kept) : this.#body
+    const body = this.#body.subarray(0, this.#keptBytes)
     const response = { status: this.#status, headers: boundHeaders(this.#headers), body, truncated }
     this.#settle(response, null, false, false)
   }
@@ -146,6 +171,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   #settle(response: Outcome['response'], error: AttemptError | null, stale: boolean, aborted: boolean): void {
     this.#settled = true
+    this.#connection.reader = null
     clearTimeout(this.#deadline)
     this.#deps.signals.remove(this.#request.signal, this)
     this.#deps.running.delete(this)
@@ -177,11 +203,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
 const late: Record<AttemptPhase, string> = {
   target: 'was not checked',
   dns: 'was not resolved',
+  proxy: 'was not reached: the egress proxy did not accept the connection',
   connect: 'did not accept the connection',
   tls: 'did not finish the TLS handshake',
   request: 'did not take the whole request',
   headers: 'did not answer',
-  body: 'did not answer',
 }
 
 /**

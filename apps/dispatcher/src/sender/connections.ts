@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import { Client } from 'undici'
 import type { Dial, DialProgress, Target } from './connector.ts'
 
@@ -10,12 +10,20 @@ import type { Dial, DialProgress, Target } from './connector.ts'
 export type Connection = DialProgress & {
   readonly origin: string
   readonly client: Client
+  /** What is under way until there is a socket: the socket itself, or a tunnel that will give one. */
+  dialing: ReturnType<Dial>
   socket: Socket | null
   /** On the clock of `performance.now()`. */
   connectedAt: number
+  /** So many more it may dial: one, and one more after each answer, for a socket that went stale while it was idle. */
+  dialsLeft: number
+  /** Why the last socket ended. */
+  lost: Error | null
   /** Complete answers on this socket: with none, the socket is new. */
   answers: number
   state: 'busy' | 'idle' | 'gone'
+  /** Asked after each piece of at most 64 KiB that was read: it may have had enough. */
+  reader: { checkFlood(): void } | null
 }
 
 export type Connections = {
@@ -42,6 +50,12 @@ export type ConnectionsOptions = {
   onInternalError: (error: Error) => void
 }
 
+/** Before a request was written, though the connection was a new one. In place of undici's own error, for which it would dial again. */
+class EndedEarlyError extends Error {}
+
+/** What ended a connection, in place of the error that says that it ended early. */
+export const causeOf = (error: unknown): unknown => (error instanceof EndedEarlyError ? (error.cause ?? error) : error)
+
 const ignore = (): void => {}
 
 /**
@@ -62,11 +76,23 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const open = (target: Target): Connection => {
     const client = new Client(target.origin, {
       connect: (_, done) => {
+        if (connection.dialsLeft <= 0) {
+          // A receiver that sends or closes before it is asked would have undici dial, and dial again, until the deadline.
+          setImmediate(() => done(new EndedEarlyError('the connection ended early', { cause: connection.lost }), null))
+          return
+        }
+        connection.dialsLeft--
         connection.answers = 0
-        connection.socket = dial(target, connection, (error, socket) => {
+        connection.socket = null
+        connection.dialing = dial(target, connection, (error, socket) => {
+          connection.dialing = null
+          connection.socket = socket
           connection.connectedAt = performance.now()
-          if (socket) done(null, socket)
-          else done(error ?? new Error('no socket'), null)
+          if (socket) {
+            done(null, socket)
+            // After undici's own, which reads.
+            socket.on('readable', onReadable)
+          } else done(error ?? new Error('no socket'), null)
         })
       },
       allowH2: false,
@@ -75,19 +101,27 @@ export function createConnections(options: ConnectionsOptions): Connections {
       bodyTimeout: 0,
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: keepAliveMs,
-      maxHeaderSize: 16 * 1024,
+      // Never reached: the reader has enough long before. (Past it, undici makes an error for each further header it has read,
+      // at some 20 us: thousands, from one receiver that sends headers without end.)
+      maxHeaderSize: 1024 * 1024,
     })
+    const onReadable = (): void => connection.reader?.checkFlood()
     const connection: Connection = {
       origin: target.origin,
       client,
       phase: 'connect',
+      dialing: null,
       socket: null,
       connectedAt: 0,
+      dialsLeft: 1,
+      lost: null,
       answers: 0,
       state: 'busy',
+      reader: null,
     }
     // While busy, undici tells the request (or dials again, if nothing of it was written yet).
-    client.on('disconnect', () => {
+    client.on('disconnect', (_, __, error) => {
+      connection.lost = error
       if (connection.state === 'idle') discard(connection)
     })
     // undici emits this when an assertion of its own fails; without a listener it would end the process.
@@ -127,6 +161,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const release = (connection: Connection): void => {
     if (connection.state !== 'busy') return
     connection.state = 'idle'
+    connection.dialsLeft = 1
     idle.add(connection)
     const stack = idleByOrigin.get(connection.origin)
     if (stack) stack.push(connection)
@@ -146,11 +181,14 @@ export function createConnections(options: ConnectionsOptions): Connections {
     all.delete(connection)
     connection.client.destroy(null, ignore)
     // undici does not know a socket that is still connecting.
+    connection.dialing?.destroy()
     connection.socket?.destroy()
   }
 
   const stop = async (): Promise<void> => {
-    const closed = [...all].map(({ client, socket }) => client.destroy().then(() => closing(socket)))
+    const closed = [...all].map(({ client, socket, dialing }) =>
+      client.destroy().then(() => closing(socket ?? dialing)),
+    )
     for (const connection of [...all]) discard(connection)
     await Promise.all(closed)
   }
@@ -158,9 +196,9 @@ export function createConnections(options: ConnectionsOptions): Connections {
   return { acquire, release, discard, count: () => all.size, stop }
 }
 
-const closing = (socket: Socket | null): Promise<void> =>
+const closing = (socket: ReturnType<Dial>): Promise<void> =>
   new Promise((resolve) => {
-    if (!socket || socket.closed) return resolve()
+    if (!(socket instanceof Socket) || socket.closed) return resolve()
     socket.once('close', () => resolve())
     socket.destroy()
   })

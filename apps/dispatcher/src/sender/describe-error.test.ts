@@ -1,6 +1,6 @@
+import type { AttemptPhase } from '@posthorn/core'
 import { expect, it } from 'vitest'
 import { describeError, isClosedByPeer } from './describe-error.ts'
-import type { AttemptPhase } from './outcome.ts'
 
 const error = (code: string, message = 'secret'): Error => Object.assign(new Error(message), { code })
 const host = 'hooks.test:443'

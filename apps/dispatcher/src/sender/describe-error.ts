@@ -1,5 +1,7 @@
-import type { ErrorCode } from './error-codes.ts'
-import type { AttemptError, AttemptPhase } from './outcome.ts'
+import type { AttemptErrorCode, AttemptPhase } from '@posthorn/core'
+import { certificateOf } from './certificate.ts'
+import { EgressProxyError } from './egress-proxy.ts'
+import type { AttemptError } from './outcome.ts'
 import { isTargetRefused } from './target-guard.ts'
 
 type Failure = {
@@ -9,20 +11,20 @@ type Failure = {
   host: string
 }
 
-const untrusted = new Set([
-  'CERT_CHAIN_TOO_LONG',
-  'CERT_REJECTED',
-  'CERT_REVOKED',
-  'CERT_SIGNATURE_FAILURE',
-  'CERT_UNTRUSTED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'INVALID_CA',
-  'INVALID_PURPOSE',
-  'PATH_LENGTH_EXCEEDED',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+const untrusted: ReadonlyMap<string, string> = new Map([
+  ['CERT_CHAIN_TOO_LONG', 'its chain is too long'],
+  ['CERT_REJECTED', 'it is rejected'],
+  ['CERT_REVOKED', 'it is revoked'],
+  ['CERT_SIGNATURE_FAILURE', 'its signature is wrong'],
+  ['CERT_UNTRUSTED', 'it is not for this use'],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'it is self-signed'],
+  ['INVALID_CA', 'its issuer may not issue certificates'],
+  ['INVALID_PURPOSE', 'it is not for servers'],
+  ['PATH_LENGTH_EXCEEDED', 'its chain is too long'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'its root is not known'],
+  ['UNABLE_TO_GET_ISSUER_CERT', 'its issuer is not known'],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'its issuer is not known'],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'its issuer is not known, or an intermediate certificate is not sent'],
 ])
 
 /**
@@ -31,9 +33,13 @@ const untrusted = new Set([
  */
 export function describeError(error: unknown, { phase, host }: Failure): AttemptError {
   if (isTargetRefused(error)) return { code: 'target_refused', phase: 'target', message: error.message }
-  const { code, name, message } = asError(error)
+  if (error instanceof EgressProxyError) {
+    const at = error.reason === 'proxy_connect_failed' ? 'connect' : 'proxy'
+    return { code: error.reason, phase: at, message: `${host}: ${error.message}` }
+  }
+  const { code, name, message } = asError(tellingOf(error))
   const connecting = phase === 'dns' || phase === 'connect' || phase === 'tls'
-  const fail = (code: ErrorCode, message: string, at: AttemptPhase = phase): AttemptError => ({
+  const fail = (code: AttemptErrorCode, message: string, at: AttemptPhase = phase): AttemptError => ({
     code,
     phase: at,
     message,
@@ -69,11 +75,15 @@ export function describeError(error: unknown, { phase, host }: Failure): Attempt
       if (connecting) return fail('connect_reset', `${host} closed the connection while it was being set up`)
       return fail('connection_reset', `${host} reset the connection without an answer`)
     case 'CERT_HAS_EXPIRED':
-      return fail('tls_expired', `the certificate of ${host} has expired`, 'tls')
+      return fail('tls_expired', `the certificate of ${host} has expired${certificateOf(error).until}`, 'tls')
     case 'CERT_NOT_YET_VALID':
-      return fail('tls_expired', `the certificate of ${host} is not valid yet`, 'tls')
+      return fail('tls_expired', `the certificate of ${host} is not valid yet${certificateOf(error).from}`, 'tls')
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return fail('tls_name_mismatch', `the certificate of ${host} is for another host`, 'tls')
+      return fail(
+        'tls_name_mismatch',
+        `the certificate of ${host} is for another host${certificateOf(error).names}`,
+        'tls',
+      )
     case 'UND_ERR_HEADERS_OVERFLOW':
       return fail('response_invalid', `${host} answered with headers that are too large`, 'headers')
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
@@ -86,12 +96,16 @@ export function describeError(error: unknown, { phase, host }: Failure): Attempt
     case 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH':
       return fail('request_invalid', 'a header of the request is not valid in HTTP', 'request')
   }
-  if (untrusted.has(code)) return fail('tls_untrusted', `the certificate of ${host} is not trusted`, 'tls')
+  const distrust = untrusted.get(code)
+  if (distrust) return fail('tls_untrusted', `the certificate of ${host} is not trusted: ${distrust}`, 'tls')
   // A receiver that wants a certificate of ours says so only after the handshake (TLS 1.3): the phase is still TLS.
   if (/^(ERR_SSL_|ERR_TLS_|EPROTO)/.test(code) || phase === 'tls') {
     return fail('tls_failed', `the TLS handshake with ${host} failed${tlsReason(code)}`, 'tls')
   }
-  if (phase === 'dns') return fail('dns_failed', `the host name of ${host} could not be resolved`)
+  if (phase === 'dns') {
+    const why = code === 'ETIMEOUT' ? ': its name servers did not answer' : ''
+    return fail('dns_failed', `the host name of ${host} could not be resolved${why}`)
+  }
   if (name === 'HTTPParserError') return fail('response_invalid', `${host} did not answer in HTTP/1.1`)
   return fail('internal', 'the attempt failed for a reason that is not known')
 }
@@ -105,6 +119,13 @@ export function isClosedByPeer(error: unknown): boolean {
 
 const tlsReason = (code: string): string =>
   code.startsWith('ERR_SSL_') ? ` (${code.slice('ERR_SSL_'.length).toLowerCase().replaceAll('_', ' ')})` : ''
+
+/** Of the failures at several addresses the one that tells of the host: that a family has no route tells of us. */
+function tellingOf(error: unknown): unknown {
+  if (!(error instanceof AggregateError)) return error
+  const unrouted = new Set(['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT'])
+  return error.errors.find((one) => !unrouted.has(asError(one).code)) ?? error.errors[0]
+}
 
 function asError(error: unknown): { code: string; name: string; message: string } {
   if (!(error instanceof Error)) return { code: '', name: '', message: '' }

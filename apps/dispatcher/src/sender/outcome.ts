@@ -1,4 +1,4 @@
-import type { ErrorCode } from './error-codes.ts'
+import type { AttemptErrorCode, AttemptPhase } from '@posthorn/core'
 
 /** One HTTP request to make. Headers and body are final: nothing is serialised after signing. */
 export type SendRequest = {
@@ -13,11 +13,8 @@ export type SendRequest = {
   signal: AbortSignal
 }
 
-/** How far an attempt had come when it failed. */
-export type AttemptPhase = 'target' | 'dns' | 'connect' | 'tls' | 'request' | 'headers' | 'body'
-
 export type AttemptError = {
-  code: ErrorCode
+  code: AttemptErrorCode
   phase: AttemptPhase
   /** For people, the endpoint's owner among them: no credentials, path, query or payload. */
   message: string

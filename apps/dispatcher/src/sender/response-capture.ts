@@ -4,6 +4,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 export const maxReadBytes = 64 * 1024
 /** Of it kept. */
 export const maxKeptBytes = 16 * 1024
+/** Received on the wire until the headers are whole; looked at after each read of 64 KiB, and so passed by one at most. */
+export const maxHeadBytes = 64 * 1024
+/** Received on the wire in all, whatever it is. */
+export const maxWireBytes = 256 * 1024
 const maxHeaderPairs = 64
 const maxHeaderBytes = 8 * 1024
 

@@ -1,9 +1,16 @@
-import dns from 'node:dns'
-import { type AllowedTarget, createTargetRules, type UrlCheck } from '@posthorn/core'
+import {
+  type AllowedTarget,
+  createTargetRules,
+  type EgressProxy,
+  type TargetRules,
+  type UrlCheck,
+} from '@posthorn/core'
 import { Attempt, type AttemptDeps } from './attempt.ts'
 import { createConnections } from './connections.ts'
 import { createConnector, type Target } from './connector.ts'
+import { createTunnels, type EgressProxyError } from './egress-proxy.ts'
 import type { AttemptError, Outcome, SendRequest } from './outcome.ts'
+import { createResolver } from './resolver.ts'
 import { createSignalWatch } from './signal-watch.ts'
 import { createTargetGuard, type Lookup } from './target-guard.ts'
 import { wireHeaders } from './wire-headers.ts'
@@ -14,7 +21,11 @@ export type SenderDeps = {
   /** As `Posthorn/0.1.0`. */
   userAgent: string
   log: SenderLog
-  /** Resolves names; `dns.lookup` unless given. */
+  /** All requests go through it, but to addresses that were opened alone, with their port. Null or absent for none. */
+  egressProxy?: EgressProxy | null
+  /** Name servers to ask in place of the machine's, as `127.0.0.1:5353`. */
+  nameServers?: readonly string[]
+  /** Resolves names in place of /etc/hosts and name servers. */
   lookup?: Lookup
   /** How long an idle connection is kept, 4 s unless given. */
   keepAliveMs?: number
@@ -27,7 +38,8 @@ export type SenderDeps = {
 /** As pino has them. */
 type SenderLog = {
   error(fields: object, message: string): void
-  debug(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  info(fields: object, message: string): void
 }
 
 export type Sender = {
@@ -44,17 +56,25 @@ const maxTargets = 10_000
 
 /** The one place that makes HTTP requests: HTTP/1.1 over undici, one deadline, a bounded read, guarded targets. */
 export function createSender(deps: SenderDeps): Sender {
-  const { allowedTargets, userAgent, log, lookup = dns.lookup } = deps
+  const { allowedTargets, userAgent, log } = deps
   const onInternalError = (error: unknown): void =>
     log.error({ err: error }, 'the sender met an error it does not know')
   const rules = createTargetRules(allowedTargets)
+  const resolver = deps.lookup ? null : createResolver({ servers: deps.nameServers })
+  const lookup = deps.lookup ?? resolver!.lookup
   const guard = createTargetGuard({
     rules,
     lookup,
-    onRefused: (address, reason) =>
-      log.debug({ address, reason }, 'refused a target; POSTHORN_ALLOWED_TARGETS opens it'),
+    onRefused: once((refused) => log.info(refused, 'refused a target; POSTHORN_ALLOWED_TARGETS opens it')),
   })
-  const dial = createConnector({ guard })
+  const onProxyFailure = ({ reason, message }: EgressProxyError): void => {
+    if (reason === 'proxy_connect_failed' || performance.now() < proxyToldUntil) return
+    proxyToldUntil = performance.now() + 10_000
+    log.warn({ reason }, message)
+  }
+  let proxyToldUntil = 0
+  const openTunnel = deps.egressProxy ? createTunnels(deps.egressProxy, lookup, onProxyFailure) : null
+  const dial = createConnector({ guard, openTunnel })
   const connections = createConnections({
     dial,
     keepAliveMs: deps.keepAliveMs ?? 4_000,
@@ -71,7 +91,7 @@ export function createSender(deps: SenderDeps): Sender {
     let target = targets.get(url)
     if (!target) {
       if (targets.size >= maxTargets) targets.clear()
-      target = toTarget(rules.checkUrl(url))
+      target = toTarget(rules.checkUrl(url), rules)
       targets.set(url, target)
     }
     return target
@@ -107,6 +127,7 @@ export function createSender(deps: SenderDeps): Sender {
   const stop = (): Promise<void> => {
     stopped ??= Promise.resolve().then(async () => {
       for (const attempt of [...running]) attempt.onAbort()
+      resolver?.stop()
       await connections.stop()
     })
     return stopped
@@ -115,7 +136,23 @@ export function createSender(deps: SenderDeps): Sender {
   return { send, openConnections: connections.count, stop }
 }
 
-function toTarget(check: UrlCheck): Target | AttemptError {
+const maxRemembered = 1_000
+
+/** Tells of each refusal once, as long as it is remembered. */
+function once(
+  tell: (refused: { host: string; address: string; reason: string }) => void,
+): (refused: { host: string; address: string; reason: string }) => void {
+  const told = new Set<string>()
+  return (refused) => {
+    const key = `${refused.host} ${refused.address}`
+    if (told.has(key)) return
+    if (told.size >= maxRemembered) told.clear()
+    told.add(key)
+    tell(refused)
+  }
+}
+
+function toTarget(check: UrlCheck, rules: TargetRules): Target | AttemptError {
   if (!check.ok) return { code: check.code, phase: 'target', message: check.message }
   const { url, hostname, port, literal } = check
   return {
@@ -125,6 +162,7 @@ function toTarget(check: UrlCheck): Target | AttemptError {
     port,
     secure: url.protocol === 'https:',
     literal,
+    direct: literal && rules.isOpenedAlone(hostname, port),
   }
 }
 

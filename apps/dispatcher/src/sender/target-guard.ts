@@ -1,6 +1,7 @@
 import type { LookupAddress } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import type { TargetRules } from '@posthorn/core'
+import { toDial } from './resolver.ts'
 
 export type Lookup = (
   hostname: string,
@@ -10,7 +11,7 @@ export type Lookup = (
 
 const refusedCode = 'POSTHORN_TARGET_REFUSED'
 
-/** Thrown to `net.connect` by the lookup, so that no packet is sent. */
+/** In place of a connection, so that no packet is sent. */
 class TargetRefusedError extends Error {
   readonly code = refusedCode
 }
@@ -18,34 +19,38 @@ class TargetRefusedError extends Error {
 export const isTargetRefused = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && error.code === refusedCode
 
+type Checked = (error: Error | null, addresses: readonly LookupAddress[]) => void
+
 export type TargetGuard = {
   /** For a host that is an address, which Node connects to without a lookup: the error to fail with, or null. */
   checkLiteral(address: string, port: number): Error | null
-  /** A `lookup` for `net.connect` that hands over only checked addresses, and refuses the host if one is not allowed. */
+  /** The addresses of a name that may be dialled on this port; one answer that may not be refuses the name. */
+  addressesOf(hostname: string, port: number, done: Checked): void
+  /** `addressesOf` as a `lookup` for `net.connect`, which then dials these very addresses. */
   lookupFor(port: number, onResolved: () => void): LookupFunction
 }
 
 /**
  * Checks the addresses that are really connected to. The check and the connect use one and the same answer, so a name that
- * changes between two lookups (DNS rebinding) gains nothing. Lookups of one name that are under way are shared: each takes
- * a thread of Node's small pool, and a name whose servers are dead must not take them all.
+ * changes between two lookups (DNS rebinding) gains nothing. Lookups of one name that are under way are shared.
  */
 export function createTargetGuard(deps: {
-  rules: TargetRules
+  rules: Pick<TargetRules, 'refusal'>
   lookup: Lookup
-  onRefused: (address: string, reason: string) => void
+  /** For the operator, who is told the address; the endpoint's owner is not. */
+  onRefused: (refused: { host: string; address: string; reason: string }) => void
 }): TargetGuard {
-  type Waiter = (error: Error | null, addresses: LookupAddress[]) => void
-  const underWay = new Map<string, Waiter[]>()
+  const { rules, onRefused } = deps
+  const underWay = new Map<string, Checked[]>()
 
-  const resolve = (hostname: string, waiter: Waiter): void => {
+  const resolve = (hostname: string, waiter: Checked): void => {
     const waiters = underWay.get(hostname)
     if (waiters) {
       waiters.push(waiter)
       return
     }
     underWay.set(hostname, [waiter])
-    const done: Waiter = (error, addresses) => {
+    const done: Checked = (error, addresses) => {
       const waiters = underWay.get(hostname) ?? []
       underWay.delete(hostname)
       for (const waiter of waiters) waiter(error, addresses)
@@ -58,36 +63,36 @@ export function createTargetGuard(deps: {
   }
 
   const checkLiteral = (address: string, port: number): Error | null => {
-    const reason = deps.rules.refusal(address, port)
+    const reason = rules.refusal(address, port)
     if (reason === null) return null
-    deps.onRefused(address, reason)
+    onRefused({ host: address, address, reason })
     return new TargetRefusedError(`${address} is not a public address (${reason})`)
   }
 
+  const addressesOf = (hostname: string, port: number, done: Checked): void =>
+    resolve(hostname, (error, answers) => {
+      if (error) return done(error, [])
+      for (const { address } of answers) {
+        const reason = rules.refusal(address, port)
+        if (reason === null) continue
+        onRefused({ host: hostname, address, reason })
+        // The address itself stays in the operator's log: a tenant learns no internal address from a name.
+        return done(new TargetRefusedError(`${hostname} resolves to an address that is not public (${reason})`), [])
+      }
+      if (answers.length === 0) return done(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), [])
+      done(null, toDial(answers))
+    })
+
   const lookupFor =
     (port: number, onResolved: () => void): LookupFunction =>
-    (hostname, options, callback) => {
-      resolve(hostname, (error, answers) => {
-        if (error) return callback(error, [])
-        for (const { address } of answers) {
-          const reason = deps.rules.refusal(address, port)
-          if (reason === null) continue
-          deps.onRefused(address, reason)
-          // The address itself stays in the operator's log: a tenant learns no internal address from a name.
-          return callback(
-            new TargetRefusedError(`${hostname} resolves to an address that is not public (${reason})`),
-            [],
-          )
-        }
-        const family = options.family === 4 || options.family === 6 ? options.family : 0
-        const usable = family === 0 ? answers : answers.filter((answer) => answer.family === family)
-        const first = usable[0]
-        if (!first) return callback(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), [])
+    (hostname, options, callback) =>
+      addressesOf(hostname, port, (error, addresses) => {
+        const first = addresses[0]
+        if (error || !first) return callback(error, [])
         onResolved()
-        if (options.all) callback(null, usable)
+        if (options.all) callback(null, [...addresses])
         else callback(null, first.address, first.family)
       })
-    }
 
-  return { checkLiteral, lookupFor }
+  return { checkLiteral, addressesOf, lookupFor }
 }

@@ -29,6 +29,7 @@ describe('what is taken', () => {
       encryptionKey: null,
       encryptionKeyPrevious: null,
       allowedTargets: [],
+      egressProxy: null,
       retryScheduleSeconds: [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400],
       maxAgeMs: 432_000_000,
       disableAfterMs: 432_000_000,
@@ -55,6 +56,7 @@ describe('what is taken', () => {
         POSTHORN_ENCRYPTION_KEY: key,
         POSTHORN_ENCRYPTION_KEY_PREVIOUS: otherKey,
         POSTHORN_ALLOWED_TARGETS: '10.0.0.0/8, 127.0.0.1:8081,[::1]:8081,FD00::/8',
+        POSTHORN_EGRESS_PROXY: 'http://me:p%40ss@proxy.internal:3128',
         POSTHORN_RETRY_SCHEDULE: '0s, 5s,5m,30m,2h',
         POSTHORN_MAX_AGE: '36h',
         POSTHORN_DISABLE_AFTER: '90s',
@@ -85,6 +87,7 @@ describe('what is taken', () => {
         { address: '::1', port: 8081 },
         { cidr: 'fd00::/8' },
       ],
+      egressProxy: { hostname: 'proxy.internal', port: 3128, authorization: 'Basic bWU6cEBzcw==' },
       retryScheduleSeconds: [0, 5, 300, 1800, 7200],
       maxAgeMs: 129_600_000,
       disableAfterMs: 90_000,
@@ -118,10 +121,25 @@ describe('what is taken', () => {
   })
 
   test('it is frozen throughout', () => {
-    const config = parseConfig({ POSTHORN_ALLOWED_TARGETS: '10.0.0.0/8' }, start)
-    for (const part of [config, config.allowedTargets, config.allowedTargets[0], config.retryScheduleSeconds]) {
+    const env = { POSTHORN_ALLOWED_TARGETS: '10.0.0.0/8', POSTHORN_EGRESS_PROXY: 'http://proxy:3128' }
+    const { allowedTargets, egressProxy, retryScheduleSeconds, ...config } = parseConfig(env, start)
+    for (const part of [
+      parseConfig(env, start),
+      allowedTargets,
+      allowedTargets[0],
+      egressProxy,
+      retryScheduleSeconds,
+    ]) {
       expect(Object.isFrozen(part)).toBe(true)
     }
+    expect(Object.isFrozen(config.warnings)).toBe(true)
+  })
+
+  test('an egress proxy is an HTTP URL of a host, with or without port and credentials', () => {
+    const proxy = (text: string) => parseConfig({ POSTHORN_EGRESS_PROXY: text }, start).egressProxy
+    expect(proxy('http://proxy:3128')).toEqual({ hostname: 'proxy', port: 3128, authorization: null })
+    expect(proxy('http://10.0.0.1/')).toEqual({ hostname: '10.0.0.1', port: 80, authorization: null })
+    expect(proxy('http://[::1]:8888')).toEqual({ hostname: '::1', port: 8888, authorization: null })
   })
 
   test('an absolute data folder stays', () => {
@@ -165,6 +183,23 @@ describe('what is refused', () => {
     [
       'POSTHORN_ENCRYPTION_KEY',
       ['s3cr3t', Buffer.alloc(31).toString('base64'), key.slice(0, -1), `${key}\n`, `${key}AAAA`],
+    ],
+    [
+      'POSTHORN_EGRESS_PROXY',
+      [
+        'proxy:3128',
+        'https://me:s3cr3t@proxy',
+        'socks5://proxy',
+        'http://',
+        'http://proxy:0',
+        'http://proxy:65536',
+      ].concat([
+        'http://me:s3cr3t@proxy/path',
+        'http://proxy?s3cr3t',
+        'http://proxy#x',
+        'http://%ff:s3cr3t@proxy',
+        ' http://proxy',
+      ]),
     ],
     ['POSTHORN_RETRY_SCHEDULE', ['5', '5s,', '5s 5m', '-5s', '1.5s', '8d', '5s,5x', Array(21).fill('5s').join(',')]],
     ['POSTHORN_MAX_AGE', ['5', '0s', '5w', '99999d', '5 d', 'd']],

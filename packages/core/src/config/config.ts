@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { LogLevel } from '../telemetry/log.ts'
 import type { AllowedTarget } from './allowed-target.ts'
 import { ConfigError } from './config-error.ts'
+import type { EgressProxy } from './egress-proxy.ts'
 import { settings } from './settings.ts'
 
 /** What a process does: all in one, or one part. It decides which settings must be there. */
@@ -31,6 +32,8 @@ export type Config = {
   /** Opens what an earlier key sealed, while keys are rotated. Null for none. */
   readonly encryptionKeyPrevious: string | null
   readonly allowedTargets: readonly AllowedTarget[]
+  /** Null: webhooks go out directly. */
+  readonly egressProxy: EgressProxy | null
   readonly retryScheduleSeconds: readonly number[]
   readonly maxAgeMs: number
   /** A failure disables an endpoint for which nothing has succeeded for so long. */
@@ -88,6 +91,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>, d
     encryptionKey: set.POSTHORN_ENCRYPTION_KEY ?? null,
     encryptionKeyPrevious: set.POSTHORN_ENCRYPTION_KEY_PREVIOUS ?? null,
     allowedTargets: Object.freeze(set.POSTHORN_ALLOWED_TARGETS.map((target) => Object.freeze(target))),
+    egressProxy: set.POSTHORN_EGRESS_PROXY ? Object.freeze(set.POSTHORN_EGRESS_PROXY) : null,
     retryScheduleSeconds: Object.freeze(set.POSTHORN_RETRY_SCHEDULE),
     maxAgeMs: set.POSTHORN_MAX_AGE,
     disableAfterMs: set.POSTHORN_DISABLE_AFTER,

@@ -5,6 +5,7 @@ import { decodeBase64 } from '../domain/base64.ts'
 import { logLevels } from '../telemetry/log.ts'
 import { type AllowedTarget, parseAllowedTarget } from './allowed-target.ts'
 import { parseDuration } from './duration.ts'
+import { type EgressProxy, parseEgressProxy } from './egress-proxy.ts'
 
 const dayMs = 86_400_000
 /** Ten years: times reckoned from a setting must stay far inside what Postgres and JavaScript can hold. */
@@ -23,6 +24,7 @@ export const settings = z.object({
   POSTHORN_ENCRYPTION_KEY: setting(encryptionKey).optional(),
   POSTHORN_ENCRYPTION_KEY_PREVIOUS: setting(encryptionKey).optional(),
   POSTHORN_ALLOWED_TARGETS: setting(allowedTargets).default([]),
+  POSTHORN_EGRESS_PROXY: setting(egressProxy).optional(),
   POSTHORN_RETRY_SCHEDULE: setting(retrySchedule).default([...defaultSchedule]),
   POSTHORN_MAX_AGE: setting(durationMs).default(5 * dayMs),
   POSTHORN_DISABLE_AFTER: setting(durationMs).default(5 * dayMs),
@@ -98,6 +100,10 @@ function origins(text: string): string[] | Wrong {
   const wrong = list.find((entry) => !/^https?:\/\//.test(entry) || URL.parse(entry)?.origin !== entry)
   if (wrong === undefined) return list
   return new Wrong(`has an entry ${shown(wrong)} that is no origin (like https://app.example.com, without a path)`)
+}
+
+function egressProxy(text: string): EgressProxy | Wrong {
+  return parseEgressProxy(text) ?? new Wrong('must be http://host:port, or http://user:password@host:port')
 }
 
 function retrySchedule(text: string): number[] | Wrong {

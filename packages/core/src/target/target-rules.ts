@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import type { AllowedTarget } from '../config/allowed-target.ts'
-import { addressClass, parseAddress } from './address-class.ts'
+import { addressClass, cloudMetadata, parseAddress } from './address-class.ts'
+import { hostNameFault, knownAddressesOf } from './host-name.ts'
 
 export type UrlCheck =
   | {
@@ -19,6 +20,8 @@ export type TargetRules = {
   checkUrl(url: string): UrlCheck
   /** Why an address may not be connected to (the name of its range, as `private`), or null when it may. */
   refusal(address: string, port: number): string | null
+  /** Whether the operator opened this very address and port, as the place of a neighbour. */
+  isOpenedAlone(address: string, port: number): boolean
 }
 
 const refused = (message: string): UrlCheck => ({ ok: false, code: 'target_refused', message })
@@ -43,35 +46,54 @@ export function createTargetRules(allowed: readonly AllowedTarget[]): TargetRule
     if (!address) return 'unknown'
     const name = addressClass(address)
     if (name === 'public') return null
-    if (networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits)))
-      return null
-    return addresses.has(`${address} ${port}`) ? null : name
+    if (addresses.has(`${address} ${port}`)) return null
+    const opened = networks.some(
+      ([network, bits]) =>
+        network.kind() === address.kind() &&
+        address.match(network, bits) &&
+        // Whoever opens 169.254.0.0/16 or fd00::/8 hardly means the machine's credentials.
+        (name !== cloudMetadata || bits === address.toByteArray().length * 8),
+    )
+    return opened ? null : name
+  }
+
+  const isOpenedAlone = (text: string, port: number): boolean => {
+    if (addresses.size === 0) return false
+    const address = parseAddress(text)
+    return address !== null && addresses.has(`${address} ${port}`)
   }
 
   const checkUrl = (text: string): UrlCheck => {
-    // The URL parser would drop or trim these silently; what is stored must be what is requested.
-    if (hasControlOrSpace(text)) return invalid('the URL holds white space or a control character')
+    const fault = spellingFault(text)
+    if (fault !== null) return invalid(fault)
     const url = URL.parse(text)
     if (!url) return invalid('not a valid absolute URL')
     if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused('only http and https URLs are allowed')
-    if (url.username !== '' || url.password !== '') return refused('the URL must not hold a user name or password')
+    const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
+    if (authority === undefined) return invalid('not a valid absolute URL')
+    // An empty one, which the parser drops, as well: what is stored must be what is requested.
+    if (authority.includes('@')) return refused('the URL must not hold a user name or password')
     const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
     if (port === 0) return refused('port 0 is not allowed')
 
     const hostname = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname
     const literal = parseAddress(hostname) !== null
+    if (!literal) {
+      const fault = hostNameFault(hostname)
+      if (fault !== null) return invalid(fault)
+    }
     const reason = literal ? refusal(hostname, port) : refusedName(hostname, port)
     if (reason !== null) return refused(`${url.hostname} is not a public address (${reason})`)
     return { ok: true, url, hostname, port, literal }
   }
 
-  /** The one name whose answer is known beforehand (RFC 6761). The answers of a lookup still decide in the end. */
+  /** Names whose answer is known beforehand. The answers of a lookup still decide in the end. */
   const refusedName = (hostname: string, port: number): string | null => {
-    if (!/(^|\.)localhost\.?$/.test(hostname)) return null
-    return refusal('127.0.0.1', port) === null || refusal('::1', port) === null ? null : 'loopback'
+    const reasons = knownAddressesOf(hostname).map((address) => refusal(address, port))
+    return reasons.includes(null) ? null : (reasons[0] ?? null)
   }
 
-  return { checkUrl, refusal }
+  return { checkUrl, refusal, isOpenedAlone }
 }
 
 /** `createTargetRules(allowed).checkUrl(url)`, for a caller that checks one URL. */
@@ -79,12 +101,15 @@ export function checkUrl(url: string, allowed: readonly AllowedTarget[]): UrlChe
   return createTargetRules(allowed).checkUrl(url)
 }
 
-function hasControlOrSpace(text: string): boolean {
+/** What a URL parser would silently drop, trim or turn into something else: what is stored must be what is requested. */
+function spellingFault(text: string): string | null {
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)
-    if (code <= 0x20 || code === 0x7f) return true
+    if (code <= 0x20 || code === 0x7f) return 'the URL holds white space or a control character'
+    if (code === 0x5c) return 'the URL holds a backslash: write / or %5C'
+    if (code === 0x23) return 'the URL holds a fragment (#...), which is never sent'
   }
-  return false
+  return text.isWellFormed() ? null : 'the URL holds half of a surrogate pair'
 }
 
 function parseNetwork(cidr: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {

@@ -1,10 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import { z } from '@hono/zod-openapi'
-import { encodeId } from '@posthorn/core'
+import { attemptErrorCodes, attemptErrors, attemptPhases, encodeId } from '@posthorn/core'
 import type { AttemptRow } from '@posthorn/core/sql'
 import { idSchema } from '../../http/ids.ts'
 import { timeSchema, writeTime } from '../../http/time.ts'
 import { maskedValue } from '../endpoints/headers.ts'
+
+const errorRows = attemptErrorCodes.map((code) => `| \`${code}\` | ${attemptErrors[code]} |`)
 
 const headers = z.record(z.string(), z.string())
 
@@ -25,7 +27,16 @@ export const attemptSchema = z
     state: z
       .enum(['pending', 'scheduled', 'succeeded', 'failed', 'canceled'])
       .openapi({ description: 'In which it left the delivery.' }),
-    error: z.object({ code: z.string(), phase: z.string().nullable(), message: z.string().nullable() }).nullable(),
+    error: z
+      .object({
+        code: z.string().openapi({ description: `| code | meaning |\n|---|---|\n${errorRows.join('\n')}` }),
+        phase: z
+          .string()
+          .nullable()
+          .openapi({ description: `How far it had come: ${attemptPhases.join(', ')}.` }),
+        message: z.string().nullable().openapi({ description: 'For people.' }),
+      })
+      .nullable(),
     request: z.object({
       headers: headers.openapi({ description: "Values of the endpoint's own headers are masked." }),
     }),
