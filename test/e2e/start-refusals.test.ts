@@ -135,5 +135,5 @@ test('api and dispatcher wait for a database that is away, and stop in order', a
 test('an unknown command tells the commands', async ({ folder }) => {
   const process = spawnPosthorn('serve' as Role, {}, inFolder(folder.path))
   expect(await process.exited).toEqual({ code: 2, signal: null })
-  expect(process.output()).toBe('usage: posthorn start | api | dispatcher | migrate | reencrypt')
+  expect(process.output()).toBe('usage: posthorn start | api | dispatcher | migrate | reencrypt | receiver')
 })

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, onTestFinished } from 'vitest'
 import { within } from './wait.ts'
 
-export type Role = 'api' | 'dispatcher' | 'start' | 'migrate' | 'reencrypt'
+export type Role = 'api' | 'dispatcher' | 'start' | 'migrate' | 'reencrypt' | 'receiver'
 
 export type Exit = { code: number | null; signal: NodeJS.Signals | null }
 

@@ -22,6 +22,8 @@ import { startSweep } from './upkeep/sweep.ts'
 import { createWatchList } from './watch-list.ts'
 
 export type Dispatcher = {
+  /** Whether its heartbeat is answered, so that what it leases may be acted on. */
+  alive(): boolean
   /** Attempts in flight and settlements not yet written. */
   busy(): { inFlight: number; unsettled: number }
   /**
@@ -171,6 +173,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
 
   let stopping: Promise<void> | null = null
   return {
+    alive: heart.alive,
     busy: () => ({ inFlight: claimer.inFlight(), unsettled: settler.pending() }),
     stop() {
       stopping ??= (async () => {

@@ -11,12 +11,13 @@ const roles: Record<Role, () => Promise<RunRole>> = {
   dispatcher: async () => (await import('./roles/run-dispatcher.ts')).runDispatcher,
   migrate: async () => (await import('./roles/run-migrate.ts')).runMigrate,
   reencrypt: async () => (await import('./roles/run-reencrypt.ts')).runReencrypt,
+  receiver: async () => (await import('./roles/run-receiver.ts')).runReceiver,
 }
 
 const signals = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
 
 /**
- * Runs `posthorn start | api | dispatcher | migrate | reencrypt` to its end.
+ * Runs `posthorn start | api | dispatcher | migrate | reencrypt | receiver` to its end.
  * @returns the exit code: 0 after a clean stop, 1 when it could not start or go on (one line on stderr says why), 2 for a
  *   wrong command. A second signal n ends the process at once with 128 + n.
  */

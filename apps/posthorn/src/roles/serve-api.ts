@@ -4,7 +4,7 @@ import { createPool } from '@posthorn/core/db'
 import { createPrisma, type PrismaClient } from '@posthorn/core/prisma'
 import { agreeOnMaxPayload } from '@posthorn/core/sql'
 import type { Lifecycle } from '../lifecycle.ts'
-import { StartFailure } from '../start-failure.ts'
+import { listenFailure } from './listen-failure.ts'
 
 export type ServeApi = {
   config: Config
@@ -34,7 +34,7 @@ export async function serveApi({ config, databaseUrl, vault, prisma, lifecycle, 
   const maxPayloadBytes = await agreeOnMaxPayload(pool, config.maxPayloadBytes)
   const api = await startApi({ config: { ...config, maxPayloadBytes }, log, pool, prisma, vault }).catch(
     (error: unknown) => {
-      throw listenFailure(error, config) ?? error
+      throw listenFailure(error, config.host, 'POSTHORN_PORT', config.port) ?? error
     },
   )
   lifecycle.onStop('the API', async () => {
@@ -43,17 +43,4 @@ export async function serveApi({ config, databaseUrl, vault, prisma, lifecycle, 
   })
   log.info({ host: config.host, port: api.port }, 'api listening')
   return api.port
-}
-
-function listenFailure(error: unknown, { host, port }: Config): StartFailure | null {
-  const { code, syscall, message } = error as NodeJS.ErrnoException
-  if (syscall === 'getaddrinfo' || code === 'EADDRNOTAVAIL') {
-    return new StartFailure(`POSTHORN_HOST: ${host} is no address of this machine`)
-  }
-  if (syscall !== 'listen') return null
-  if (code === 'EADDRINUSE') {
-    return new StartFailure(`POSTHORN_PORT: port ${port} of ${host} is taken: stop what listens there, or set another`)
-  }
-  if (code === 'EACCES') return new StartFailure(`POSTHORN_PORT: port ${port} of ${host} may not be listened on`)
-  return new StartFailure(`POSTHORN_HOST and POSTHORN_PORT: ${message}`)
 }

@@ -8,6 +8,9 @@ import { writeBanner } from './banner.ts'
 import { startOwnPostgres } from './own-postgres.ts'
 import { readEncryptionKey, readOperatorToken } from './secrets.ts'
 
+/** Where it is looked for: the first that is free. */
+const samplePorts = [8081, 8082, 8083, 8084, 8085, 8086, 8087, 8088, 8089, 8090]
+
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
 
 /**
@@ -27,8 +30,8 @@ export async function runStart({ config: given, folder, lifecycle, log }: Launch
   const parts = Promise.all([
     import('../roles/serve-api.ts'),
     import('../roles/serve-dispatcher.ts'),
-    import('./sample-receiver.ts'),
-    import('./live-secrets.ts'),
+    import('../sample/sample-receiver.ts'),
+    import('../sample/live-secrets.ts'),
   ])
   parts.catch(() => undefined)
 
@@ -45,7 +48,9 @@ export async function runStart({ config: given, folder, lifecycle, log }: Launch
   const vault = await openVault({ ...given, encryptionKey }, databaseUrl)
   const prisma = openControlPlane(databaseUrl, lifecycle)
   const sample = await openSampleReceiver({
-    avoid: given.port,
+    host: '127.0.0.1',
+    ports: samplePorts.filter((port) => port !== given.port),
+    names: [],
     secretsOf: (origins) => createLiveSecrets({ prisma, vault, origins }),
     print,
   })

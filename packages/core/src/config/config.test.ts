@@ -25,6 +25,7 @@ describe('what is taken', () => {
       dataDir: '/home/me/.posthorn',
       host: '127.0.0.1',
       port: 8080,
+      healthPort: null,
       apiKey: null,
       encryptionKey: null,
       encryptionKeyPrevious: null,
@@ -52,6 +53,7 @@ describe('what is taken', () => {
         POSTHORN_DATA_DIR: 'data',
         POSTHORN_HOST: '::',
         POSTHORN_PORT: '0',
+        POSTHORN_HEALTH_PORT: '8079',
         POSTHORN_API_KEY: 'phk_0123456789abcdef',
         POSTHORN_ENCRYPTION_KEY: key,
         POSTHORN_ENCRYPTION_KEY_PREVIOUS: otherKey,
@@ -78,6 +80,7 @@ describe('what is taken', () => {
       dataDir: '/home/me/data',
       host: '::',
       port: 0,
+      healthPort: 8079,
       apiKey: 'phk_0123456789abcdef',
       encryptionKey: key,
       encryptionKeyPrevious: otherKey,
@@ -105,10 +108,9 @@ describe('what is taken', () => {
 
   test('an empty value counts as unset', () => {
     const empty = Object.fromEntries(
-      ['DATABASE_URL', 'PORT', 'ENCRYPTION_KEY', 'ALLOWED_TARGETS', 'RETRY_SCHEDULE', 'LISTEN_URL'].map((name) => [
-        `POSTHORN_${name}`,
-        '',
-      ]),
+      ['DATABASE_URL', 'PORT', 'HEALTH_PORT', 'ENCRYPTION_KEY', 'ALLOWED_TARGETS', 'RETRY_SCHEDULE', 'LISTEN_URL'].map(
+        (name) => [`POSTHORN_${name}`, ''],
+      ),
     )
     expect(parseConfig(empty, start)).toEqual(parseConfig({}, start))
   })
@@ -156,13 +158,18 @@ describe('what is taken', () => {
 })
 
 describe('what a role needs', () => {
-  test.each(['api', 'dispatcher', 'migrate'] as const)('%s needs the database’s URL', (role) => {
+  test.each(['api', 'dispatcher', 'migrate', 'receiver'] as const)('%s needs the database’s URL', (role) => {
     expect(refusal({ POSTHORN_ENCRYPTION_KEY: key }, { ...start, role })).toMatch(/^POSTHORN_DATABASE_URL is required/)
   })
 
-  test.each(['api', 'dispatcher', 'start'] as const)('%s needs the encryption key of its database', (role) => {
-    expect(refusal({ POSTHORN_DATABASE_URL: url }, { ...start, role })).toMatch(/^POSTHORN_ENCRYPTION_KEY is required/)
-  })
+  test.each(['api', 'dispatcher', 'start', 'receiver'] as const)(
+    '%s needs the encryption key of its database',
+    (role) => {
+      expect(refusal({ POSTHORN_DATABASE_URL: url }, { ...start, role })).toMatch(
+        /^POSTHORN_ENCRYPTION_KEY is required/,
+      )
+    },
+  )
 
   test('migrate needs no encryption key', () => {
     expect(parseConfig({ POSTHORN_DATABASE_URL: url }, { ...start, role: 'migrate' }).encryptionKey).toBeNull()
@@ -178,6 +185,7 @@ describe('what is refused', () => {
     ['POSTHORN_LISTEN_URL', ['on', 'http://me:s3cr3t@db', 'OFF']],
     ['POSTHORN_DATA_DIR', ['a\0b']],
     ['POSTHORN_HOST', ['a b', 'http://x', '\n']],
+    ['POSTHORN_HEALTH_PORT', ['-1', '65536', 'off']],
     ['POSTHORN_PORT', ['-1', '65536', '80.5', '0x50', '8080 ', 'x\ny', '1e3', '99999999999999999999']],
     ['POSTHORN_API_KEY', ['s3cr3t', 's3cr3t s3cr3t s3cr3t', 's3cr3t'.repeat(50), 's3cr3t-0123456789\n']],
     [

@@ -7,7 +7,7 @@ import type { EgressProxy } from './egress-proxy.ts'
 import { settings } from './settings.ts'
 
 /** What a process does: all in one, or one part. It decides which settings must be there. */
-export type Role = 'start' | 'api' | 'dispatcher' | 'migrate' | 'reencrypt'
+export type Role = 'start' | 'api' | 'dispatcher' | 'migrate' | 'reencrypt' | 'receiver'
 
 export type ConfigDefaults = {
   role: Role
@@ -25,6 +25,8 @@ export type Config = {
   readonly host: string
   /** 0 for any free port. */
   readonly port: number
+  /** Where a dispatcher that runs alone answers for its health; 0 for any free port, null for nowhere. */
+  readonly healthPort: number | null
   /** Null: made at first start. */
   readonly apiKey: string | null
   /** 32 bytes in base64. Null: made at first start (embedded), or not needed (`migrate`). */
@@ -87,6 +89,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>, d
     dataDir: resolve(defaults.folder, set.POSTHORN_DATA_DIR),
     host: set.POSTHORN_HOST,
     port: set.POSTHORN_PORT,
+    healthPort: set.POSTHORN_HEALTH_PORT ?? null,
     apiKey: set.POSTHORN_API_KEY ?? null,
     encryptionKey: set.POSTHORN_ENCRYPTION_KEY ?? null,
     encryptionKeyPrevious: set.POSTHORN_ENCRYPTION_KEY_PREVIOUS ?? null,

@@ -20,6 +20,7 @@ export const settings = z.object({
   POSTHORN_DATA_DIR: setting(folder).default('.posthorn'),
   POSTHORN_HOST: setting(host).default('127.0.0.1'),
   POSTHORN_PORT: setting((text) => wholeNumber(text, 0, 65_535)).default(8080),
+  POSTHORN_HEALTH_PORT: setting((text) => wholeNumber(text, 0, 65_535)).optional(),
   POSTHORN_API_KEY: setting(apiKey).optional(),
   POSTHORN_ENCRYPTION_KEY: setting(encryptionKey).optional(),
   POSTHORN_ENCRYPTION_KEY_PREVIOUS: setting(encryptionKey).optional(),

@@ -1,10 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { decodeId } from '@posthorn/core'
 import type { LiveSecrets, Verifier } from './live-secrets.ts'
 
-const host = '127.0.0.1'
-const firstPort = 8081
-const lastPort = 8090
 /** More than the largest payload that can be published. */
 const maxBodyBytes = 32 * 1024 * 1024
 const rememberedEvents = 10_000
@@ -17,25 +15,30 @@ export type SampleReceiver = {
 
 /**
  * A receiver to try things out on: verifies what it gets with the official `standardwebhooks` package and prints a line
- * for each. `/fail` answers 500 once for each event. It takes the first of its ports that is free.
- * @returns null when all of them are taken
+ * for each. `/fail` answers 500 once for each event. It takes the first of the ports that it can listen on.
+ * @returns null when it can listen on none
  */
 export async function openSampleReceiver(options: {
-  /** A port that is left to others. */
-  avoid: number
+  /** The address to listen on. */
+  host: string
+  ports: readonly number[]
+  /** Host names that lead to it, beside those of the loopback address. */
+  names: readonly string[]
   /** The secrets of the endpoints at these origins. */
   secretsOf: (origins: readonly string[]) => LiveSecrets
   print: (line: string) => void
 }): Promise<SampleReceiver | null> {
-  for (let port = firstPort; port <= lastPort; port += 1) {
-    if (port === options.avoid) continue
-    const secrets = options.secretsOf([`http://${host}:${port}`, `http://localhost:${port}`])
+  const names = ['127.0.0.1', 'localhost', ...options.names]
+  for (const wanted of options.ports) {
+    const server = createServer()
+    if (!(await listens(server, options.host, wanted))) continue
+    const { port } = server.address() as AddressInfo
+    const secrets = options.secretsOf(names.map((name) => `http://${name}:${port}`))
     const handle = createHandler(secrets, options.print)
-    const server = createServer((request, response) => {
+    server.on('request', (request, response) => {
       // A sender that goes away in the middle ends up here.
       handle(request, response).catch(() => response.destroy())
     })
-    if (!(await listens(server, port))) continue
     let stopped: Promise<void> | null = null
     return {
       port,
@@ -52,7 +55,7 @@ export async function openSampleReceiver(options: {
   return null
 }
 
-function listens(server: Server, port: number): Promise<boolean> {
+function listens(server: Server, host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const onError = (): void => resolve(false)
     server.once('error', onError)
