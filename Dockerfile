@@ -14,8 +14,9 @@ RUN --mount=type=cache,id=posthorn-pnpm,target=/root/.local/share/pnpm/store \
     node_modules/.bin/prisma generate && \
     rm -rf node_modules apps/*/node_modules packages/*/node_modules && \
     pnpm install --frozen-lockfile --ignore-scripts --no-optional --prod --offline --filter '@posthorn/posthorn...'
-# Of that, what is ever read: neither types nor source maps, nor Prisma's compilers for other databases.
-RUN find node_modules/.pnpm -type f '(' -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \
+# Of that, what is ever read: no TypeScript, which Node refuses there, no source maps, none of Prisma's compilers for other
+# databases.
+RUN find node_modules/.pnpm -type f '(' -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' \
       -o -name 'swagger-ui-es-bundle*.js' -o -name 'query_compiler_*.wasm-base64.js' \
       -o -name 'query_compiler_*' ! -name 'query_compiler_fast_bg.postgresql.*' ')' -delete && \
     mkdir /image && cp -a LICENSE package.json apps packages prisma node_modules /image/

@@ -107,6 +107,19 @@ export default defineConfig({
       }),
       project({ name: 'chaos', include: ['test/chaos/**/*.test.ts'], group: 1, timeoutMs: 180_000 }),
       project({ name: 'fair', include: [fair], group: 2, alone: true, timeoutMs: 120_000 }),
+      // Builds the image and runs all of docker-compose.yml: only where it is asked for.
+      ...(process.env['POSTHORN_TEST_IMAGES']
+        ? [
+            project({
+              name: 'images',
+              include: ['test/images/**/*.test.ts'],
+              group: 3,
+              alone: true,
+              database: false,
+              timeoutMs: 600_000,
+            }),
+          ]
+        : []),
     ],
   },
 })
