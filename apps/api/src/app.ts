@@ -35,6 +35,8 @@ export type AppEnv = {
     principal: Principal
     /** The tenant named by the path, decoded as the handlers see it. */
     pathTenant: string | undefined
+    /** Set while a former tenant of that name is being deleted: what is older is not shown. */
+    keptSince?: Date
   }
 }
 

@@ -1,6 +1,7 @@
 import { createTargetRules } from '@posthorn/core'
 import { type ApiDeps, type App, createApp, type RouteDeps } from './app.ts'
 import { authorize, createAuthentication, notePathTenant, refuseWebhooks } from './auth/authenticate.ts'
+import { createDeletedTenantGuard } from './auth/deleted-tenant.ts'
 import { createTokenReader } from './auth/token-reader.ts'
 import { ApiProblem } from './http/api-problem.ts'
 import { createCors } from './http/cors.ts'
@@ -28,6 +29,7 @@ export function createApi(deps: ApiDeps): Api {
   app.use('/v1/*', refuseWebhooks)
   app.use('/v1/tenants/:tenant/*', notePathTenant)
   app.use('/v1/*', createAuthentication(tokens, requestsPerSecond), authorize)
+  app.use('/v1/tenants/:tenant/*', createDeletedTenantGuard(deps.pool))
   const stopRoutes = registerRoutes(app, routeDeps)
 
   const methodsOf = createKnownMethods(app)

@@ -16,6 +16,7 @@ import { defaultTiming, type Timing } from './timing.ts'
 import { startDrain } from './upkeep/drain.ts'
 import { startExpire } from './upkeep/expire.ts'
 import { startKeys, startPartitions, startVacuum } from './upkeep/housekeeping.ts'
+import { startJobs } from './upkeep/jobs.ts'
 import { startPromote } from './upkeep/promote.ts'
 import { startReclaim } from './upkeep/reclaim.ts'
 import { startSweep } from './upkeep/sweep.ts'
@@ -73,6 +74,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
   const pool = poolOf(6, 'work')
   const heartPool = poolOf(1, 'heart', { statementTimeoutMs: 4_000 })
   const upkeepPool = poolOf(2, 'upkeep', { indexesOnly: true })
+  const jobsPool = poolOf(1, 'jobs', { indexesOnly: true })
 
   const bell = createBell()
   const marks = createMarks()
@@ -95,7 +97,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
     onLost: () => abort(),
     onBack: bell.ring,
   }).catch(async (error: unknown) => {
-    await Promise.all([pool.end(), heartPool.end(), upkeepPool.end(), sender.stop()])
+    await Promise.all([...[pool, heartPool, upkeepPool, jobsPool].map((each) => each.end()), sender.stop()])
     throw error
   })
 
@@ -154,6 +156,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
     startReclaim({ ...upkeep, defaultSteps: config.retryScheduleSeconds.length }),
     startDrain(upkeep),
     startExpire({ ...upkeep, maxAgeMs: config.maxAgeMs }),
+    startJobs({ ...upkeep, pool: jobsPool, retentionMs: config.retentionMs }),
     startPartitions({ ...upkeep, url: databaseUrl, retentionMs: config.retentionMs }),
     startVacuum({ ...upkeep, url: databaseUrl }),
     startKeys(upkeep),
@@ -183,7 +186,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
           log.error({ settlements: left }, 'some attempts could not be settled; their leases will be reclaimed')
         book.stop()
         await heart.stop()
-        await Promise.all([sender.stop(), pool.end(), heartPool.end(), upkeepPool.end()])
+        await Promise.all([sender.stop(), ...[pool, heartPool, upkeepPool, jobsPool].map((each) => each.end())])
       })()
       return stopping
     },

@@ -22,6 +22,8 @@ export type Timing = {
   drainMs: number
   /** How often, at most, the lanes where deliveries wait are gone through for those that are too old. */
   expireMs: number
+  /** How often jobs are looked for. */
+  jobsMs: number
   partitionsMs: number
   vacuumMs: number
   keysMs: number
@@ -41,6 +43,7 @@ export const defaultTiming: Timing = Object.freeze({
   sweepAllMs: 30_000,
   drainMs: 1_000,
   expireMs: 10_000,
+  jobsMs: 1_000,
   partitionsMs: 600_000,
   vacuumMs: 5_000,
   keysMs: 60_000,

@@ -6,6 +6,7 @@ import { isolation } from './isolation.ts'
 import { claimBlocked } from './isolation-claim.ts'
 import { latency } from './latency.ts'
 import { raw } from './raw.ts'
+import { createRecovery } from './recovery.ts'
 
 /** Ten lanes of 20 would leave half of the dispatcher's slots empty: few endpoints get wider lanes. */
 const drains = [
@@ -28,4 +29,16 @@ export const scenarios: readonly Scenario[] = [
   idle,
   isolation,
   claimBlocked,
+  createRecovery({
+    name: 'recovery',
+    what: 'twenty times --deliveries that failed at one paused endpoint, owed again by a job, and what others see of it',
+    paused: true,
+    byDefault: true,
+  }),
+  createRecovery({
+    name: 'recovery-sent',
+    what: 'the same at an endpoint to which they are delivered as they come',
+    paused: false,
+    byDefault: false,
+  }),
 ]

@@ -8,6 +8,8 @@ import type { TokenReader } from './token-reader.ts'
 
 const bearer = /^Bearer +([\x21-\x7e]+) *$/i
 const maxKeys = 50_000
+const jobPath = /^\/v1\/jobs\/[^/]+$/
+const tenantPath = /^\/v1\/tenants\/[^/]+$/
 const publishPath = /^\/v1\/tenants\/[^/]+\/events(?:\/batch)?$/
 
 /**
@@ -62,7 +64,16 @@ export const authorize: MiddlewareHandler<AppEnv> = async (c, next) => {
 
 function checkAccess(principal: Principal, method: string, path: string, tenant: string | undefined): void {
   if (principal.kind === 'operator') return
-  const allowed = principal.kind === 'tenant' ? tenant !== undefined : method === 'POST' && publishPath.test(path)
+  const allowed =
+    principal.kind === 'tenant' ? mayTenant(method, path, tenant) : method === 'POST' && publishPath.test(path)
   if (!allowed) throw new ApiProblem('forbidden', `A ${principal.kind} key may not do this.`)
+  // Whose a job is, is looked up with it.
+  if (tenant === undefined) return
   if (principal.tenantId !== null && principal.tenantId !== tenant) throw notFound('resource')
+}
+
+/** What lies under it, and its jobs. The tenant itself is deleted by operators alone. */
+function mayTenant(method: string, path: string, tenant: string | undefined): boolean {
+  if (tenant === undefined) return jobPath.test(path)
+  return method !== 'DELETE' || !tenantPath.test(path)
 }

@@ -10,6 +10,7 @@ import { registerEndpointTest } from './endpoints/test.ts'
 import { registerEventTypes } from './event-types/index.ts'
 import { registerEvents } from './events/index.ts'
 import { registerHealth } from './health/index.ts'
+import { registerJobs } from './jobs/index.ts'
 import { registerTenants } from './tenants/index.ts'
 
 /**
@@ -27,6 +28,7 @@ export function registerRoutes(app: App, deps: RouteDeps): () => Promise<void> {
   registerDeliveries(app, { ...tenantDeps, doorbell })
   registerEventTypes(app, deps)
   registerApiKeys(app, deps)
+  registerJobs(app, deps)
   registerHealth(app, deps)
   registerDocs(app)
   return async () => {

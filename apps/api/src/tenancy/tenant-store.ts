@@ -5,16 +5,23 @@ import {
   type AttemptStatsQuery,
   cancel,
   countEndpointAttempts,
+  countRecoverable,
   type DeliveryList,
   type EventList,
   listAttempts,
   listDeliveries,
   listEvents,
+  type Period,
   publishTestEvent,
+  type RecoverRange,
+  type RecoverRequest,
   readBacklogOf,
   readDelivery,
   readEvent,
   redeliver,
+  refusalOf,
+  startRecovery,
+  startTenantDelete,
 } from '@posthorn/core/sql'
 import type { Context } from 'hono'
 import type { AppEnv, RouteDeps } from '../app.ts'
@@ -28,7 +35,17 @@ type Without<T> = Omit<T, 'tenantId'>
  */
 export type TenantStore = ReturnType<typeof createTenantStore>
 
-export function createTenantStore({ pool, prisma }: { pool: Pool; prisma: PrismaClient }, tenantId: string) {
+/** @param keptSince what is older is being deleted, and not shown: see auth/deleted-tenant.ts */
+export function createTenantStore(
+  { pool, prisma }: { pool: Pool; prisma: PrismaClient },
+  tenantId: string,
+  keptSince?: Date,
+) {
+  function kept<T extends Period>(list: T): T {
+    return keptSince === undefined || (list.since !== undefined && list.since > keptSince)
+      ? list
+      : { ...list, since: keptSince }
+  }
   return {
     tenantId,
     endpoints: createEndpointStore(prisma, tenantId),
@@ -41,17 +58,27 @@ export function createTenantStore({ pool, prisma }: { pool: Pool; prisma: Prisma
         create: { ...data, id: tenantId },
         update: { ...data, updatedAt: new Date() },
       }),
-    listEvents: (list: Without<EventList>) => listEvents(pool, { ...list, tenantId }),
+    listEvents: (list: Without<EventList>) => listEvents(pool, { ...kept(list), tenantId }),
     readEvent: (eventId: string) => readEvent(pool, tenantId, eventId),
     publishTest: (endpoint: EndpointRow, event: { type: string; payload: Uint8Array }) =>
       publishTestEvent(pool, tenantId, endpoint.id, event),
-    listDeliveries: (list: Without<DeliveryList>) => listDeliveries(pool, { ...list, tenantId }),
+    listDeliveries: (list: Without<DeliveryList>) => listDeliveries(pool, { ...kept(list), tenantId }),
     readDelivery: (eventId: string, endpointId: string) => readDelivery(pool, tenantId, eventId, endpointId),
     listAttempts: (list: Without<AttemptList>) => listAttempts(pool, { ...list, tenantId }),
     cancel: (eventId: string, endpointId: string) => cancel(pool, tenantId, eventId, endpointId),
     redeliver: (eventId: string, endpointId: string) => redeliver(pool, tenantId, eventId, endpointId),
     countAttempts: ({ id }: EndpointRow, query: Omit<AttemptStatsQuery, 'tenantId' | 'endpointId'>) =>
       countEndpointAttempts(pool, { ...query, tenantId, endpointId: id }),
+    recover: (endpointId: string, request: Omit<RecoverRequest, 'tenantId' | 'endpointId'>) =>
+      startRecovery(pool, { ...request, tenantId, endpointId }),
+    refuseRecovery: (endpointId: string) => refusalOf(pool, tenantId, endpointId),
+    countRecoverable: (
+      endpointId: string,
+      range: Omit<RecoverRange, 'tenantId' | 'endpointId'>,
+      limits: { budgetMs: number },
+    ) => countRecoverable(pool, { ...range, tenantId, endpointId }, limits),
+    /** @returns the job that deletes all that it owns; null when there is no such tenant */
+    delete: () => startTenantDelete(pool, tenantId),
     readBacklog: ({ id }: EndpointRow) => readBacklogOf(pool, id),
   }
 }
@@ -67,7 +94,7 @@ export function toTenantRouteDeps({ pool, prisma, ...deps }: RouteDeps): TenantR
     tenantOf(c) {
       const tenantId = c.var.pathTenant
       if (tenantId === undefined) throw new Error('a route below no tenant asks for its store')
-      return createTenantStore({ pool, prisma }, tenantId)
+      return createTenantStore({ pool, prisma }, tenantId, c.var.keptSince)
     },
   }
 }

@@ -1,6 +1,7 @@
 /** Bounds of a walk over events' ids, newest first. An id begins with its time, so times bound it too. */
 
 const highest = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+const dayMs = 86_400_000
 const lowest = '00000000-0000-0000-0000-000000000000'
 
 /** As lists filter: `since` inclusive, `until` exclusive, both on the event's created_at. */
@@ -23,6 +24,18 @@ export function lower(a: string, b: string): string {
 export function before(id: string): string {
   const value = BigInt(`0x${id.replaceAll('-', '')}`)
   return value === 0n ? lowest : write(value - 1n)
+}
+
+/** The id just above this one. */
+export function after(id: string): string {
+  const value = BigInt(`0x${id.replaceAll('-', '')}`)
+  return id === highest ? highest : write(value + 1n)
+}
+
+/** The lowest id of the day after this one's: where its partition ends. */
+export function dayAfter(id: string): string {
+  const day = Math.floor(uuidTime(id).getTime() / dayMs)
+  return uuidFloor(new Date((day + 1) * dayMs))
 }
 
 // As posthorn.uuid_floor has it; a time before 1970 is below every id, as 1970 is.

@@ -3,7 +3,7 @@ import { beginGuarded, pipelinedTransaction } from './pipelined-transaction.ts'
 
 // Invariant: owed to this endpoint alone, and only while it may be owed to: not disabled, not deleted.
 const publishTestEventText = `
-select posthorn.publish_to(p.id, p.tenant_id, $3, $4) as "id"
+select posthorn.publish_test(p.id, p.tenant_id, $3, $4) as "id"
 from posthorn.endpoint p
 where p.id = $2 and p.tenant_id = $1 and p.deleted_at is null and p.status <> 'disabled'`
 

@@ -1,5 +1,6 @@
 import type { Pool } from '../db/pool.ts'
 import { beginGuarded, pipelinedTransaction } from './pipelined-transaction.ts'
+import { lockRedelivery } from './recover-lock.ts'
 
 /** `owed`: it is owed now. `missing`: never owed, or not the tenant's. The others: not now, and nothing was changed. */
 export type RedeliverResult = 'owed' | 'missing' | 'in_flight' | 'endpoint_closed'
@@ -12,6 +13,7 @@ export type RedeliverResult = 'owed' | 'missing' | 'in_flight' | 'endpoint_close
 //   - The event's id is kept, and the attempts' numbers go on from the highest.
 //   - The transaction has its id before it draws the ticket: the id is part of `known`, and a ticket is drawn for rows of it
 //     alone. The safe marks trust that order.
+//   - A recovery of the same endpoint waits, and is waited for (recover-lock.ts): it reads what has ended, and owes it again.
 //   - The lane is read, not locked: claims lock it. What slips past a disabling is canceled by the sweep.
 //   - Redelivered rows join the tail of their lane.
 const redeliverText = `
@@ -56,9 +58,11 @@ export async function redeliver(
 ): Promise<RedeliverResult> {
   // Between the snapshot and the change another may have moved the row: then what it became decides.
   for (let turn = 0; turn < 10; turn++) {
-    const { rows } = await pipelinedTransaction(pool, beginGuarded, (client) =>
-      client.query<Row>({ name: 'redeliver', text: redeliverText, values: [tenantId, eventId, endpointId] }),
-    )
+    const { rows } = await pipelinedTransaction(pool, beginGuarded, (client) => {
+      // Where it fails, so does what follows.
+      lockRedelivery(client, endpointId).catch(() => {})
+      return client.query<Row>({ name: 'redeliver', text: redeliverText, values: [tenantId, eventId, endpointId] })
+    })
     const row = rows[0]
     if (row === undefined || (row.state === null && row.logged === 0)) return 'missing'
     if (row.changed) return 'owed'

@@ -5,6 +5,7 @@ import { registerEndpointCreate } from './create.ts'
 import { registerEndpointDelete } from './delete.ts'
 import { registerEndpointGet } from './get.ts'
 import { registerEndpointList } from './list.ts'
+import { registerEndpointRecover } from './recover.ts'
 import { registerEndpointSecretGet } from './secret-get.ts'
 import { registerEndpointSecretRotate } from './secret-rotate.ts'
 import { registerEndpointStats } from './stats.ts'
@@ -19,4 +20,5 @@ export function registerEndpoints(app: App, deps: TenantRouteDeps & { doorbell: 
   registerEndpointSecretGet(app, deps)
   registerEndpointSecretRotate(app, deps)
   registerEndpointStats(app, deps)
+  registerEndpointRecover(app, deps)
 }
