@@ -59,7 +59,7 @@ export function createRecovery(settings: RecoverySettings): Scenario {
       })
       stage.say(`${deliveries} deliveries that have failed`)
       await seedFailed(observer, failing!, deliveries)
-      const { api, target, open, arrivalsOf } = await startPublishing(stage, observer, receiver, tenants)
+      const { target, open, arrivalsOf } = await startPublishing(stage, observer, receiver, tenants)
       const rate = stage.options.rate ?? eventsPerSecond
 
       async function publish(measureMs: number): Promise<Sample> {
@@ -68,9 +68,9 @@ export function createRecovery(settings: RecoverySettings): Scenario {
         return { intendedAt: [...sent.intendedAt], arrivedAt: await arrivalsOf(sent, sent.ids.length) }
       }
       async function call(method: string, path: string, body?: object): Promise<Job> {
-        const response = await fetch(api.origin + path, {
+        const response = await fetch(target.origin + path, {
           method,
-          headers,
+          headers: target.headers,
           ...(body && { body: JSON.stringify(body) }),
         })
         if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
