@@ -7,7 +7,7 @@ import { type Answer, type ApiUnderTest, startApiUnderTest } from './api-under-t
  */
 
 type Operation = { method: string; path: string; id: string; open: boolean; body: boolean; query: string[] }
-type Things = { tenant: string; endpoint: string; uid: string; event: string }
+type Things = { tenant: string; endpoint: string; uid: string; event: string; job: string }
 
 let api: ApiUnderTest
 let operations: Operation[]
@@ -41,7 +41,8 @@ async function makeTenant(tenant: string, uid: string): Promise<Things> {
   )
   const ended = await api.call('POST', `${at}/events/${canceled!.body.id}/deliveries/${uid}/cancel`)
   expect(ended.status).toBe(200)
-  return { tenant, endpoint: endpoint.body.id, uid, event: event!.body.id }
+  const job = await api.call('POST', `${at}/endpoints/${uid}/recover`, { json: { since } })
+  return { tenant, endpoint: endpoint.body.id, uid, event: event!.body.id, job: job.body.id }
 }
 
 async function readOperations(): Promise<Operation[]> {
@@ -61,6 +62,8 @@ async function readOperations(): Promise<Operation[]> {
   )
 }
 
+const since = new Date(Date.now() - 3_600_000).toISOString()
+
 /** Bodies that would be taken, were it the caller's own. `{}` for those not named. */
 const bodies: Record<string, unknown> = {
   createEndpoint: { url: 'https://example.com/' },
@@ -68,15 +71,23 @@ const bodies: Record<string, unknown> = {
   rotateEndpointSecret: { grace_seconds: 0 },
   publishEvent: { type: 'a.b', payload: 1 },
   publishEventBatch: { events: [{ type: 'a.b', payload: 1 }] },
+  recoverEndpoint: { since },
   createApiKey: { name: 'x', kind: 'tenant', tenant_id: 'other' },
 }
 
 function pathOf(
   operation: Operation,
   tenant: string,
-  { endpoint, event }: { endpoint: string; event: string },
+  { endpoint, event, job = others.job }: { endpoint: string; event: string; job?: string },
 ): string {
-  const values: Record<string, string> = { tenant, endpoint, event, key: 'key_00000000000000000000000000', name: 'a.b' }
+  const values: Record<string, string> = {
+    tenant,
+    endpoint,
+    event,
+    job,
+    key: 'key_00000000000000000000000000',
+    name: 'a.b',
+  }
   return operation.path.replace(/\{([a-z_]+)\}/g, (_, name: string) => {
     const value = values[name]
     if (value === undefined)
@@ -112,7 +123,8 @@ async function stored(): Promise<string> {
 
 async function expectUntouched(answer: Answer): Promise<void> {
   expect(await stored()).toBe(before)
-  for (const word of ['other-', others.endpoint, others.uid, others.event]) expect(answer.text).not.toContain(word)
+  for (const word of ['other-', others.endpoint, others.uid, others.event, others.job])
+    expect(answer.text).not.toContain(word)
 }
 
 /** Ids and uid of the other tenant's in each place where the path names something below the tenant. */
@@ -169,7 +181,9 @@ describe.each(['tenant', 'publish', 'publish for any'])('with a %s key', (kind) 
   test('what is the operator’s alone is refused', async () => {
     for (const operation of operations.filter((each) => !each.open && !under(each.path))) {
       const answer = await send(operation, pathOf(operation, 'other', others), tokens[kind])
-      expect({ id: operation.id, status: answer.status }).toEqual({ id: operation.id, status: 403 })
+      // A tenant sees its own jobs, and no other's.
+      const status = kind === 'tenant' && operation.path === '/v1/jobs/{job}' ? 404 : 403
+      expect({ id: operation.id, status: answer.status }).toEqual({ id: operation.id, status })
       await expectUntouched(answer)
     }
   })

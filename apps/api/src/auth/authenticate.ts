@@ -53,8 +53,8 @@ export const notePathTenant: MiddlewareHandler<AppEnv> = async (c, next) => {
 }
 
 /**
- * What a token may do: an operator's all, a tenant's what lies under its tenant, a publish key's only publish. Anything
- * not named here is the operator's.
+ * What a token may do: an operator's all, a tenant's what lies under its tenant, and its jobs, a publish key's only publish.
+ * Anything not named here is the operator's; so is the deletion of a tenant.
  * @throws ApiProblem 403 for a token of the wrong kind, 404 for another tenant's
  */
 export const authorize: MiddlewareHandler<AppEnv> = async (c, next) => {
@@ -65,15 +65,16 @@ export const authorize: MiddlewareHandler<AppEnv> = async (c, next) => {
 function checkAccess(principal: Principal, method: string, path: string, tenant: string | undefined): void {
   if (principal.kind === 'operator') return
   const allowed =
-    principal.kind === 'tenant' ? mayTenant(method, path, tenant) : method === 'POST' && publishPath.test(path)
-  if (!allowed) throw new ApiProblem('forbidden', `A ${principal.kind} key may not do this.`)
+    principal.kind === 'tenant'
+      ? tenant !== undefined || jobPath.test(path)
+      : method === 'POST' && publishPath.test(path)
+  if (!allowed) throw forbidden(principal)
   // Whose a job is, is looked up with it.
   if (tenant === undefined) return
   if (principal.tenantId !== null && principal.tenantId !== tenant) throw notFound('resource')
+  if (method === 'DELETE' && tenantPath.test(path)) throw forbidden(principal)
 }
 
-/** What lies under it, and its jobs. The tenant itself is deleted by operators alone. */
-function mayTenant(method: string, path: string, tenant: string | undefined): boolean {
-  if (tenant === undefined) return jobPath.test(path)
-  return method !== 'DELETE' || !tenantPath.test(path)
+function forbidden({ kind }: Principal): ApiProblem {
+  return new ApiProblem('forbidden', `A ${kind} key may not do this.`)
 }

@@ -1,12 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { decodeId } from '@posthorn/core'
-import {
-  idBounds,
-  maxRecoveries,
-  type RecoverRefusal,
-  recoverStates,
-  uuidTime,
-} from '@posthorn/core/sql'
+import { idBounds, maxRecoveries, type RecoverRefusal, recoverStates, uuidTime } from '@posthorn/core/sql'
 import type { App } from '../../app.ts'
 import { ApiProblem, invalid, notFound } from '../../http/api-problem.ts'
 import { jsonBody } from '../../http/json-body.ts'
