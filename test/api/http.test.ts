@@ -49,8 +49,8 @@ test('an unknown route is a problem, with a token', async () => {
 test('another method is a 405 that names those there are', async () => {
   const refused = await api.call('POST', '/v1/tenants/acme')
   expect(refused).toMatchObject({ status: 405, body: { code: 'method_not_allowed' } })
-  expect(refused.headers.get('allow')).toBe('GET, HEAD, OPTIONS, PUT')
-  expect((await api.call('DELETE', '/v1/tenants/acme')).status).toBe(405)
+  expect(refused.headers.get('allow')).toBe('DELETE, GET, HEAD, OPTIONS, PUT')
+  expect((await api.call('PATCH', '/v1/tenants/acme')).status).toBe(405)
   expect((await api.call('PUT', '/healthz', { token: null })).status).toBe(405)
 })
 
