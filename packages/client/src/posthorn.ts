@@ -4,6 +4,7 @@ import { createDeliveries, type Deliveries } from './resources/deliveries.ts'
 import { createEndpoints, type Endpoints } from './resources/endpoints.ts'
 import { createEventTypes, type EventTypes } from './resources/event-types.ts'
 import { createEvents, type Events } from './resources/events.ts'
+import { createJobs, type Jobs } from './resources/jobs.ts'
 import { createServer, type Server } from './resources/server.ts'
 import { createTenants, type Tenants } from './resources/tenants.ts'
 
@@ -20,6 +21,7 @@ export class Posthorn {
   readonly deliveries: Deliveries
   readonly eventTypes: EventTypes
   readonly apiKeys: ApiKeys
+  readonly jobs: Jobs
   readonly server: Server
 
   /** @throws PosthornError `invalid_argument` for an address or a key that cannot be one */
@@ -31,6 +33,7 @@ export class Posthorn {
     this.deliveries = createDeliveries(call)
     this.eventTypes = createEventTypes(call)
     this.apiKeys = createApiKeys(call)
+    this.jobs = createJobs(call)
     this.server = createServer(call)
   }
 }

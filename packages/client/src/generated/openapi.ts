@@ -15,7 +15,11 @@ export interface paths {
          */
         put: operations["putTenant"];
         post?: never;
-        delete?: never;
+        /**
+         * Delete a tenant with all that it owns
+         * @description For operators. Once this is answered, the tenant, its endpoints, events, deliveries and keys are not found any more, and no attempt begins; a job then deletes the rows, batch by batch. It ends when what was in flight has ended, and every transaction that was open before. Publishing for the tenant afterwards makes a new one of the same name.
+         */
+        delete: operations["deleteTenant"];
         options?: never;
         head?: never;
         patch?: never;
@@ -138,6 +142,26 @@ export interface paths {
         get: operations["getEndpointStats"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tenants/{tenant}/endpoints/{endpoint}/recover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Owe again what an endpoint has not got
+         * @description Over a range of time: what `failed`, what was `canceled`, and what was `missed`, which is what matches the filter that the endpoint has now and was never owed to it, because it was disabled, did not exist, or had another filter. A job owes them again in publish order, each with a fresh schedule and its `webhook-id`; attempts are numbered on. What has succeeded, or is owed already, is left alone. Recoveries of one endpoint run one after another. Once the endpoint is disabled or deleted, the job fails.
+         */
+        post: operations["recoverEndpoint"];
         delete?: never;
         options?: never;
         head?: never;
@@ -442,6 +466,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs/{job}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a job's progress
+         * @description An ended one is kept for as long as events are.
+         */
+        get: operations["getJob"];
+        put?: never;
+        post?: never;
+        /**
+         * Stop a job
+         * @description What it has done stays done, and nothing is added once this is answered. One that is stopped already stays so. The deletion of a tenant cannot be stopped.
+         */
+        delete: operations["stopJob"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -579,6 +627,36 @@ export interface components {
                 message: string;
             }[];
         };
+        Job: {
+            /** @example job_01j8000000e008000000000000 */
+            id: string;
+            /** @example acme */
+            tenant_id: string;
+            /** @example ep_01j8000000e008000000000000 */
+            endpoint_id: string | null;
+            /**
+             * @description `recover`, which counts deliveries owed again, or `delete_tenant`, which counts events deleted.
+             * @example recover
+             */
+            kind: string;
+            /** @enum {string} */
+            status: "running" | "done" | "stopped" | "failed";
+            /** @description How many there were when it began. Null while they are being counted, and where nobody counts. What changes meanwhile may make `done` differ. */
+            total: number | null;
+            done: number;
+            /** @description Why it failed: `endpoint_disabled` or `endpoint_deleted` (meanwhile: no more is owed), or `internal`. What was done until then stays done. */
+            error: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            ended_at: string | null;
+        };
         NewEndpoint: components["schemas"]["Endpoint"] & {
             /**
              * @description Of v1; null without it.
@@ -706,6 +784,36 @@ export interface components {
                 blocked_until: string | null;
                 failures_in_a_row: number;
             };
+        };
+        RecoveryCount: {
+            total: number;
+            failed: number;
+            canceled: number;
+            missed: number;
+            /**
+             * Format: date-time
+             * @description Null when the whole range was counted. Else the time was up: this is where the counting ended, and there may be more.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            counted_until: string | null;
+        };
+        Recovery: {
+            /**
+             * Format: date-time
+             * @description Inclusive, on the events' created_at; at most as old as the retention.
+             * @example 2026-01-31T09:30:00Z
+             */
+            since: string;
+            /**
+             * Format: date-time
+             * @description Exclusive; now when left out, or in the future.
+             * @example 2026-01-31T09:30:00Z
+             */
+            until?: string;
+            /** @description All three when left out. */
+            states?: ("failed" | "canceled" | "missed")[] | null;
+            /** @description Only count. Writes nothing. */
+            dry_run?: boolean | null;
         };
         Attempt: {
             /** @example att_01j8000000e008000000000000 */
@@ -1023,6 +1131,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Tenant"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteTenant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted; a job clears up */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
                 };
             };
             /** @description Refused */
@@ -1591,6 +1739,61 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Stats"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recoverEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant: string;
+                /** @description Its id or its `uid`. */
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Recovery"];
+            };
+        };
+        responses: {
+            /** @description With `dry_run`: how many there are */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCount"];
+                };
+            };
+            /** @description A job owes them again */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
                 };
             };
             /** @description Refused */
@@ -2494,6 +2697,86 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job as it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stopJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Stopped */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
             };
             /** @description Refused */
             "4XX": {

@@ -35,6 +35,9 @@ export function createEndpoints(call: Caller) {
     ) => call.json('rotateEndpointSecret', { path: { tenant, endpoint }, body: values }, options),
     stats: (tenant: string, endpoint: string, query: QueryOf<'getEndpointStats'> = {}, options?: CallOptions) =>
       call.json('getEndpointStats', { path: { tenant, endpoint }, query, repeatable: true }, options),
+    /** Owes it again what failed, was canceled or was missed: a job. With `dry_run`, the counts and no more. */
+    recover: (tenant: string, endpoint: string, values: BodyOf<'recoverEndpoint'>, options?: CallOptions) =>
+      call.json('recoverEndpoint', { path: { tenant, endpoint }, body: values }, options),
     /** Sends a test event, and waits for its first attempt: the attempt, or the delivery if it takes longer than 30 s. */
     test: (tenant: string, endpoint: string, values: BodyOf<'testEndpoint'> = {}, options?: CallOptions) =>
       call.json('testEndpoint', { path: { tenant, endpoint }, body: values }, { timeoutMs: testTimeoutMs, ...options }),

@@ -10,6 +10,9 @@ export function createTenants(call: Caller) {
     put: (tenant: string, values: BodyOf<'putTenant'> = {}, options?: CallOptions) =>
       call.json('putTenant', { path: { tenant }, body: values }, options),
     get: (tenant: string, options?: CallOptions) => call.json('getTenant', { path: { tenant } }, options),
+    /** Deletes it with all that it owns: gone at once, and a job clears up. */
+    delete: (tenant: string, options?: CallOptions) =>
+      call.json('deleteTenant', { path: { tenant }, repeatable: false }, options),
     list: (query?: ListQuery<'listTenants'>, options?: CallOptions) =>
       createList(call, 'listTenants', undefined, query, options),
   }
