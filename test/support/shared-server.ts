@@ -12,15 +12,18 @@ export type SharedServer = {
 
 /**
  * `POSTHORN_TEST_DATABASE_URL` if set, else a container where a Docker engine answers, else the embedded Postgres.
+ * `POSTHORN_TEST_SERVER` asks for one of the two: `container`, and it fails where there is none, or `embedded`.
  * A kill of this one would lose data: it runs without fsync.
  */
 export async function startSharedServer(): Promise<SharedServer> {
   const given = process.env['POSTHORN_TEST_DATABASE_URL']
   if (given) return { adminUrl: given, name: 'POSTHORN_TEST_DATABASE_URL', stop: () => Promise.resolve() }
-  if (await dockerAnswers()) {
+  const wanted = process.env['POSTHORN_TEST_SERVER']
+  if (wanted === 'container' || (wanted !== 'embedded' && (await dockerAnswers()))) {
     try {
       return await startContainer()
     } catch (error) {
+      if (wanted === 'container') throw error
       console.warn(
         `TESTS: the Docker engine answers, but postgres:17-alpine does not start: ${(error as Error).message}`,
       )
