@@ -1,6 +1,8 @@
 import { type Exhibit, head, ok, onRequest } from './exhibit.ts'
 
 const gone = /^connection_(closed|reset) in (request|headers)$/
+/** On a busy machine the reset is there before the connection is known to stand. */
+const goneOrNeverThere = /^(connection_(closed|reset) in (request|headers)|connect_reset in connect)$/
 const afterAnswer = /^200( truncated)?$/
 
 /** Connections that end, stall or half end, at each moment. */
@@ -8,7 +10,7 @@ export const badConnections: Exhibit[] = [
   { name: 'says nothing', expected: /^timeout in headers$/, serve: (socket) => void socket.resume() },
   { name: 'reads nothing', expected: /^timeout in (request|headers)$/, serve: (socket) => void socket.pause() },
   { name: 'closes at once', expected: gone, serve: (socket) => void socket.destroy() },
-  { name: 'resets at once', expected: gone, serve: (socket) => void socket.resetAndDestroy() },
+  { name: 'resets at once', expected: goneOrNeverThere, serve: (socket) => void socket.resetAndDestroy() },
   { name: 'half closes at once, and reads on', expected: gone, serve: (socket) => void socket.resume().end() },
   {
     name: 'closes in the middle of the request',
