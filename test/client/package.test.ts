@@ -2,7 +2,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { EdgeVM } from '@edge-runtime/vm'
@@ -20,6 +20,10 @@ const require = createRequire(import.meta.url)
 const root = fileURLToPath(new URL('../../', import.meta.url))
 let folder: string
 let tarball: string
+
+/** The one that runs this, where one does; else as the README says. */
+const runner = process.env['npm_execpath'] ?? ''
+const pnpm: [string, ...string[]] = basename(runner) === 'pnpm' ? [runner] : ['npx', '-y', 'pnpm@12']
 
 const program = `
 import { Posthorn, PosthornError, publish, verify, WebhookError, type Webhook } from '@posthorn/client'
@@ -67,7 +71,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'posthorn-package-'))
   // Its scripts run under the Node that runs this, as those of pnpm do.
   const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }
-  await run('npx', ['-y', 'pnpm@12', 'pack', '--pack-destination', folder], { cwd: `${root}packages/client`, env })
+  await run(pnpm[0], [...pnpm.slice(1), 'pack', '--pack-destination', folder], { cwd: `${root}packages/client`, env })
   await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'fresh', private: true, type: 'module' }))
   await mkdir(join(folder, 'src'))
   await writeFile(join(folder, 'src/program.ts'), program)
@@ -182,7 +186,7 @@ async function installNext(): Promise<string | { missing: string }> {
   try {
     return await cacheFolder('next', await readFile(`${nextApp}/package-lock.json`, 'utf8'), async (made) => {
       for (const name of ['package.json', 'package-lock.json']) await cp(`${nextApp}/${name}`, join(made, name))
-      await run('npm', ['ci', '--no-audit', '--no-fund', '--fetch-retries', '1'], { cwd: made, timeout: 50_000 })
+      await run('npm', ['ci', '--no-audit', '--no-fund', '--fetch-retries', '0'], { cwd: made, timeout: 50_000 })
     })
   } catch (error) {
     return { missing: `it cannot be installed (${(error as Error).message.split('\n')[0]})` }
