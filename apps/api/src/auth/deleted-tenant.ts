@@ -1,4 +1,4 @@
-import { decodeId } from '@posthorn/core'
+import { decodeId, tenantIdPattern } from '@posthorn/core'
 import type { Pool } from '@posthorn/core/db'
 import { readDeletedBelow, uuidTime } from '@posthorn/core/sql'
 import type { MiddlewareHandler } from 'hono'
@@ -16,7 +16,8 @@ export function createDeletedTenantGuard(pool: Pool): MiddlewareHandler<AppEnv> 
     const { pathTenant } = c.var
     const event = eventPath.exec(c.req.path)?.[1]
     const reads = c.req.method === 'GET' || (event !== undefined && event !== 'batch')
-    if (pathTenant === undefined || !reads) return next()
+    // What no tenant can be called is refused by the route, in its own words.
+    if (pathTenant === undefined || !tenantIdPattern.test(pathTenant) || !reads) return next()
     const below = await readDeletedBelow(pool, pathTenant)
     if (below !== null) {
       const id = event === undefined ? null : decodeId('evt', event)
