@@ -24,8 +24,10 @@ beforeAll(async () => {
   operations = Object.entries<Record<string, Schema>>(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, spec]) => ({ method: method.toUpperCase(), path, spec })),
   )
-  // What is deleted first cannot be asked for any more.
-  operations.sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
+  // What is deleted first cannot be asked for any more, and with a tenant goes all that it has.
+  const deletes = ({ method, spec }: Operation) =>
+    Number(method === 'DELETE') + Number(spec.operationId === 'deleteTenant')
+  operations.sort((a, b) => deletes(a) - deletes(b))
   const endpoints = '/v1/tenants/acme/endpoints'
   const json = { url: 'https://example.com/', uid: 'hook', headers: { 'x-a': 'b' } }
   const endpoint = await api.call('POST', endpoints, { json })
@@ -35,12 +37,15 @@ beforeAll(async () => {
       api.call('POST', '/v1/tenants/acme/events', { json: { type: 'a.b', payload: {} } }),
     ),
   )
+  const since = new Date(Date.now() - 60_000).toISOString()
+  const job = await api.call('POST', `${endpoints}/hook/recover`, { json: { since } })
   const key = await api.call('POST', '/v1/api-keys', { json: { name: 'fuzz', kind: 'publish' } })
   await api.call('PUT', '/v1/event-types/a.b', { json: {} })
   known = {
     tenant: ['acme', 'acme', 'other', 'posthorn'],
     endpoint: [endpoint.body.id, other.body.id, 'hook', 'ep_00000000000000000000000000'],
     event: [...events.map((each) => each.body.id), 'evt_00000000000000000000000000'],
+    job: [job.body.id, 'job_00000000000000000000000000'],
     name: ['a.b', 'c'],
     key: [key.body.id, 'key_00000000000000000000000000'],
   }
