@@ -17,7 +17,7 @@ if (!with15) {
 }
 /** The SQL whose outcome may differ from one version of Postgres to the next, and not what is arithmetic of ours. */
 const sqlByVersion =
-  '{claim,delivery,drain,expire,migrate,partitions,plans,promote,publish,reclaim,recover,schema,session,settle,sweep}'
+  '{claim,delivery,drain,expire,migrate,order,partitions,plans,promote,publish,reclaim,recover,schema,session,settle,sweep}'
 const fair = 'test/e2e/fair-*.test.ts'
 
 const sideBySide = Math.min(availableParallelism(), 5) + 1

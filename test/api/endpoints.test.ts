@@ -46,7 +46,7 @@ const full = {
   rate_limit: null,
   timeout_ms: 1000,
   retry_schedule: [0, 604800],
-  ordering: 'none',
+  ordering: 'by_key',
   signatures: ['v1'],
   metadata: { plan: 'pro' },
 }

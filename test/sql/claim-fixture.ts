@@ -82,6 +82,7 @@ export type LaneOptions = {
   status?: 0 | 1 | 2 | 3
   draining?: boolean
   retrySchedule?: number[]
+  ordering?: 'none' | 'strict' | 'by_key'
 }
 
 const statusNames = ['enabled', 'paused', 'disabled', 'disabled'] as const
@@ -90,12 +91,26 @@ const statusNames = ['enabled', 'paused', 'disabled', 'disabled'] as const
 export async function addLane(db: Queryable, options: LaneOptions = {}): Promise<string> {
   const id = randomUUID()
   await db.query(
-    `insert into posthorn.endpoint (id, tenant_id, url, status, retry_schedule) values ($1, $1::uuid::text, 'http://127.0.0.1/', $2, $3)`,
-    [id, statusNames[options.status ?? 0], options.retrySchedule ? JSON.stringify(options.retrySchedule) : null],
+    `insert into posthorn.endpoint (id, tenant_id, url, status, retry_schedule, ordering)
+     values ($1, $1::uuid::text, 'http://127.0.0.1/', $2, $3, $4)`,
+    [
+      id,
+      statusNames[options.status ?? 0],
+      options.retrySchedule ? JSON.stringify(options.retrySchedule) : null,
+      options.ordering ?? 'none',
+    ],
   )
   await db.query(
-    `insert into posthorn.lane (endpoint_id, tenant_id, max_in_flight, timeout_ms, status, draining) values ($1, $1::uuid::text, $2, $3, $4, $5)`,
-    [id, options.maxInFlight ?? 20, options.timeoutMs ?? 15_000, options.status ?? 0, options.draining ?? false],
+    `insert into posthorn.lane (endpoint_id, tenant_id, max_in_flight, timeout_ms, status, draining, ordering)
+     values ($1, $1::uuid::text, $2, $3, $4, $5, $6)`,
+    [
+      id,
+      options.maxInFlight ?? 20,
+      options.timeoutMs ?? 15_000,
+      options.status ?? 0,
+      options.draining ?? false,
+      ['none', 'strict', 'by_key'].indexOf(options.ordering ?? 'none'),
+    ],
   )
   return id
 }
@@ -169,6 +184,7 @@ export function settlementOf(lease: Lease, rest: Partial<Settlement> = {}): Sett
     health: 'unknown',
     watched: false,
     probe: false,
+    head: lease.head,
     laneWaitMs: 0,
     gone: false,
     ...rest,

@@ -63,6 +63,7 @@ export async function leaseAnyway(bench: Bench, lane: string, count: number): Pr
     timeoutMs: 15_000,
     watched: true,
     probe: false,
+    head: false,
   }))
 }
 

@@ -22,7 +22,8 @@ test('delivery has its key, a partial index for each state, scheduled by lane to
     delivery_scheduled: 'CREATE INDEX delivery_scheduled ON delivery USING btree (due_at) WHERE (state = 2)',
     delivery_scheduled_lane:
       'CREATE INDEX delivery_scheduled_lane ON delivery USING btree (endpoint_id, due_at) WHERE (state = 2)',
-    delivery_head: 'CREATE UNIQUE INDEX delivery_head ON delivery USING btree (endpoint_id, order_key) WHERE head',
+    delivery_head:
+      'CREATE INDEX delivery_head ON delivery USING btree (endpoint_id, order_key, ticket) WHERE (head AND (state <> 1))',
     delivery_held:
       'CREATE INDEX delivery_held ON delivery USING btree (endpoint_id, order_key, ticket) WHERE (state = 3)',
   })

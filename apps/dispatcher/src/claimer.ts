@@ -164,14 +164,13 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
         held.add(lease.ticket)
         bulkhead.take(lease.endpointId, lease.ticket)
       }
-      const limited = leases.length >= limit
       const answered = new Set<string>()
       for (const lane of claimed) {
         answered.add(lane.endpointId)
         watchList.read(lane.endpointId, lane.watched)
         // A limited lane that has no token is not polled.
         if (lane.nextMs > 0) book.hold(lane.endpointId, lane.nextMs)
-        book.report({ ...lane, taken: lane.leases.length }, mark, newest, limited)
+        book.report(lane, mark, newest, lane.limited)
       }
       for (const aim of aims) if (!answered.has(aim.endpointId)) book.miss(aim.endpointId)
       if (leases.length > 0) {

@@ -14,11 +14,12 @@ import { createSettler } from './settler.ts'
 import { createBell } from './signal.ts'
 import { defaultTiming, type Timing } from './timing.ts'
 import { startDrain } from './upkeep/drain.ts'
-import { startExpire } from './upkeep/expire.ts'
+import { startExpire, startExpireOrdered } from './upkeep/expire.ts'
 import { startKeys, startPartitions, startVacuum } from './upkeep/housekeeping.ts'
 import { startJobs } from './upkeep/jobs.ts'
 import { startPromote } from './upkeep/promote.ts'
 import { startReclaim } from './upkeep/reclaim.ts'
+import { startReorder } from './upkeep/reorder.ts'
 import { startSweep } from './upkeep/sweep.ts'
 import { createWatchList } from './watch-list.ts'
 
@@ -155,8 +156,10 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
     promote,
     startReclaim({ ...upkeep, defaultSteps: config.retryScheduleSeconds.length }),
     startDrain(upkeep),
+    startReorder(upkeep),
     startExpire({ ...upkeep, maxAgeMs: config.maxAgeMs }),
     startJobs({ ...upkeep, pool: jobsPool, retentionMs: config.retentionMs }),
+    startExpireOrdered({ ...upkeep, maxAgeMs: config.maxAgeMs }),
     startPartitions({ ...upkeep, url: databaseUrl, retentionMs: config.retentionMs }),
     startVacuum({ ...upkeep, url: databaseUrl }),
     startKeys(upkeep),

@@ -43,6 +43,7 @@ export function expire(lease: Lease): Settlement {
     step: lease.step,
     watched: lease.watched,
     probe: lease.probe,
+    head: lease.head,
     outcome: outcomeCode.none,
     state: stateCode.failed,
     reason: 'expired',
@@ -132,6 +133,7 @@ export async function attempt(flight: Flight, signal: AbortSignal, deps: FlightD
     health: verdict.health,
     watched: lease.watched,
     probe: lease.probe,
+    head: lease.head,
     // The time that was signed, so that the request's headers can be shown as they were.
     startedAt: new Date(now),
     durationMs: outcome.durationMs,

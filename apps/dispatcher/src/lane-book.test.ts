@@ -316,3 +316,46 @@ test('a lane that has its share of our slots is tried again when one of its own 
   vi.advanceTimersByTime(100)
   expect(ids(book.next(10, 'safe'))).toEqual(['a'])
 })
+
+test('an ordered lane is always claimed from its safe watermark', () => {
+  book.offer('a', 'doorbell')
+  expect(book.next(1, 'fast')[0]).toMatchObject({ readyFrom: 0n, safeFrom: 0n, rewound: null })
+  book.report(emptied('a', { taken: 10, nextReady: 190n, rewound: 0 }), 150n, 200n, false)
+  expect(book.next(1, 'fast')[0]).toMatchObject({ readyFrom: 150n, safeFrom: 150n, rewound: 0 })
+  book.report(emptied('a', { taken: 3, nextReady: 195n, rewound: 0 }), 180n, 200n, false)
+  book.offer('a', 'doorbell')
+  expect(book.next(1, 'fast')[0]).toMatchObject({ readyFrom: 180n, rewound: 0 })
+})
+
+test('a lane that was rewound is known from the first ticket again, as the claim that said so has looked', () => {
+  book.offer('a', 'doorbell')
+  book.next(1, 'safe')
+  book.report(emptied('a', { taken: 10, nextReady: 190n, rewound: 0 }), 180n, 200n, false)
+  expect(book.next(1, 'safe')[0]).toMatchObject({ safeFrom: 180n })
+  // Rows came back far below.
+  book.report(emptied('a', { taken: 10, nextReady: 20n, rewound: 1 }), 180n, 200n, false)
+  expect(book.next(1, 'safe')[0]).toMatchObject({ safeFrom: 20n, rewound: 1 })
+  // Not ordered any more: the claim looked from where it was, and so has seen nothing below.
+  book.report(emptied('a'), 180n, 200n, false)
+  book.offer('a', 'doorbell')
+  expect(book.next(1, 'fast')[0]).toMatchObject({ readyFrom: 0n, safeFrom: 0n, rewound: null })
+})
+
+test('a strict lane whose head waits is left alone until it is offered, and keeps its watermark', () => {
+  book.offer('a', 'doorbell')
+  book.next(1, 'safe')
+  book.report(emptied('a', { taken: 1, asked: 1, room: 0, nextReady: 50n, rewound: 0 }), 100n, 120n, false)
+  book.offer('a', 'own')
+  book.next(1, 'safe')
+  book.report(emptied('a', { asked: 0, rewound: 0, stuck: true }), 150n, 160n, false)
+  vi.advanceTimersByTime(60_000)
+  expect(book.next(1, 'safe')).toEqual([])
+  book.offer('a', 'own')
+  expect(book.next(1, 'safe')).toEqual([])
+  book.offer('a', 'doorbell')
+  expect(book.next(1, 'safe')[0]).toMatchObject({ safeFrom: 50n })
+  // Offered while it was tried.
+  book.offer('a', 'doorbell')
+  book.report(emptied('a', { asked: 0, rewound: 0, stuck: true }), 150n, 160n, false)
+  expect(ids(book.next(1, 'safe'))).toEqual(['a'])
+})

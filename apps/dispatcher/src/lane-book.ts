@@ -9,8 +9,19 @@
  *   fast   one past the last taken: a slow transaction may still bring a lower one
  * A claim from `fast` never moves `safe`. What the sweep sees at a lane may lie below `fast`, so the lane is not idle again
  * before a claim has looked from `safe`; what the sweep from the first ticket sees, before one has looked from there.
+ *
+ * An ordered lane is always claimed from `safe`: what a slow transaction brings late must not be overtaken by what was published
+ * after it. A claim that finds another `rewound` there has looked from the first ticket, and nothing known before counts.
  */
-export type LaneAim = { endpointId: string; readyFrom: bigint; leasedFrom: bigint; most?: number }
+export type LaneAim = {
+  endpointId: string
+  readyFrom: bigint
+  leasedFrom: bigint
+  most?: number
+  /** For an ordered lane: see the claim. */
+  safeFrom?: bigint
+  rewound?: number | null
+}
 
 export type LaneReport = {
   endpointId: string
@@ -19,6 +30,10 @@ export type LaneReport = {
   room: number
   nextReady: bigint
   lowestLeased: bigint | null
+  /** A strict lane whose head waits for its retry. */
+  stuck?: boolean
+  /** Of an ordered lane; null of one without order. */
+  rewound?: number | null
 }
 
 export type LaneBook = {
@@ -55,6 +70,8 @@ type Lane = {
   safe: bigint
   fast: bigint
   leasedFrom: bigint
+  /** See LaneReport. */
+  rewound: number | null
   seen: Seen
   /** The claim under way looks from `safe`, and what had been seen when it began. */
   fromSafe: boolean
@@ -98,6 +115,7 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
         safe: 0n,
         fast: 0n,
         leasedFrom: 0n,
+        rewound: null,
         seen: 'nothing',
         fromSafe: false,
         seenBefore: 'nothing',
@@ -220,11 +238,17 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
         }
         lane.state = 'trying'
         lane.again = false
-        const readyFrom = mode === 'safe' ? lane.safe : lane.fast
+        const readyFrom = mode === 'safe' || lane.rewound !== null ? lane.safe : lane.fast
         lane.fromSafe = readyFrom <= lane.safe
         lane.seenBefore = lane.seen
         if (readyFrom === 0n || (lane.fromSafe && lane.seen === 'above-safe')) lane.seen = 'nothing'
-        aims.push({ endpointId: lane.id, readyFrom, leasedFrom: lane.leasedFrom })
+        aims.push({
+          endpointId: lane.id,
+          readyFrom,
+          leasedFrom: lane.leasedFrom,
+          safeFrom: lane.safe,
+          rewound: lane.rewound,
+        })
       }
       if (head > 1024 && head * 2 > queue.length) {
         queue = queue.slice(head)
@@ -236,6 +260,21 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
       if (stopped) return
       const lane = laneOf(report.endpointId)
       lane.misses = 0
+      const { rewound = null, stuck = false } = report
+      if (rewound !== lane.rewound) {
+        // It was looked at from the first ticket; one that is not ordered any more, from where it was, and so not safely.
+        lane.safe = 0n
+        lane.fast = 0n
+        lane.fromSafe = rewound !== null
+        lane.rewound = rewound
+      }
+      if (stuck) {
+        lane.full = 0
+        // Whoever makes its head ready, or ends it, offers it.
+        if (lane.again) enqueue(lane)
+        else makeIdle(lane)
+        return
+      }
       const short = report.taken < report.asked
       const drained = short && !limited
       if (lane.fromSafe) {
@@ -249,7 +288,7 @@ export function createLaneBook(deps: { random: () => number; now: () => number; 
       if (report.nextReady > lane.fast) lane.fast = report.nextReady
       if (lane.safe > lane.fast) lane.fast = lane.safe
       lane.leasedFrom = report.lowestLeased ?? (newest > lane.leasedFrom ? newest : lane.leasedFrom)
-      if (report.room > 0) lane.full = 0
+      if (report.room > 0 || report.taken > 0) lane.full = 0
       lane.filled = report.taken >= report.room
       if (report.room <= 0 && !lane.again) {
         atCap(lane)

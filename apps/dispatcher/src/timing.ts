@@ -20,6 +20,8 @@ export type Timing = {
   sweepAllMs: number
   /** How often closed lanes are drained, and what happens at most once a day is looked at. */
   drainMs: number
+  /** How often lanes whose ordering was changed are looked for. */
+  reorderMs: number
   /** How often, at most, the lanes where deliveries wait are gone through for those that are too old. */
   expireMs: number
   /** How often jobs are looked for. */
@@ -42,6 +44,7 @@ export const defaultTiming: Timing = Object.freeze({
   sweepMs: 250,
   sweepAllMs: 30_000,
   drainMs: 1_000,
+  reorderMs: 500,
   expireMs: 10_000,
   jobsMs: 1_000,
   partitionsMs: 600_000,

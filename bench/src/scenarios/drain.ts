@@ -50,7 +50,7 @@ export function createDrain(settings: DrainSettings): Scenario {
       const rawBefore = await measureRawPosts(stage, receiver, rawSeconds)
       stage.say('draining')
       const counter = stage.profileDir === null ? null : await startStatementCounter(stage, observer)
-      const drained = await drain(stage, observer, receiver, concurrency)
+      const drained = await drain(stage, observer, receiver, { deliveries, concurrency })
       const counts = await counter?.read()
       stage.say(`${Math.round(drained.rate)} deliveries/s; checking every one`)
       await checkDrain(observer, receiver, seeded, deliveries)
@@ -81,13 +81,13 @@ export function createDrain(settings: DrainSettings): Scenario {
 
 type Drained = { rate: number; metrics: Run['metrics'] }
 
-async function drain(
+/** Drains what is owed, so many deliveries, by one dispatcher. */
+export async function drain(
   stage: Stage,
   observer: pg.Client,
   receiver: Receiver,
-  concurrency: number | null,
+  { deliveries, concurrency }: { deliveries: number; concurrency: number | null },
 ): Promise<Drained> {
-  const { deliveries } = stage.options
   const deadlineMs = 60_000 + deliveries * 2
   const warmUp = Math.max(1, Math.floor(deliveries * warmUpShare))
   await receiver.worker.call('reset', undefined, 10_000)

@@ -5,6 +5,7 @@ import { idle } from './idle.ts'
 import { isolation } from './isolation.ts'
 import { claimBlocked } from './isolation-claim.ts'
 import { latency } from './latency.ts'
+import { ordering } from './ordering.ts'
 import { raw } from './raw.ts'
 import { createRecovery } from './recovery.ts'
 
@@ -41,4 +42,5 @@ export const scenarios: readonly Scenario[] = [
     paused: false,
     byDefault: false,
   }),
+  ordering,
 ]

@@ -52,34 +52,42 @@ export async function seedEndpoints(client: pg.Client, seed: SeedEndpoints): Pro
  */
 const insertOwed = `
 with owed as materialized (
-  select posthorn.uuid_v7(clock_timestamp()) as event_id, u.endpoint_id, u.tenant, u.o
-  from unnest($1::uuid[], $2::text[]) with ordinality u(endpoint_id, tenant, o)
+  select posthorn.uuid_v7(clock_timestamp()) as event_id, u.endpoint_id, u.tenant, u.key, u.o
+  from unnest($1::uuid[], $2::text[], $4::text[]) with ordinality u(endpoint_id, tenant, key, o)
 ),
 made_events as (
-  insert into posthorn.event (id, tenant_id, type, deliveries, payload)
-  select o.event_id, o.tenant, 'bench.tested', 1, $3::bytea from owed o order by o.o
+  insert into posthorn.event (id, tenant_id, type, ordering_key, deliveries, payload)
+  select o.event_id, o.tenant, 'bench.tested', o.key, 1, $3::bytea from owed o order by o.o
 )
-insert into posthorn.delivery (event_id, endpoint_id, ticket, owed_at, due_at, state)
-select o.event_id, o.endpoint_id, nextval('posthorn.ticket'), now(), now(), 0 from owed o order by o.o`
+insert into posthorn.delivery (event_id, endpoint_id, ticket, owed_at, due_at, state, order_key)
+select o.event_id, o.endpoint_id, nextval('posthorn.ticket'), now(), now(), 0, posthorn.order_key(o.key) from owed o order by o.o`
 
 const rowsPerStatement = 5_000
 
 /**
  * Owes so many deliveries, one event each, evenly over the endpoints and in random order, and leaves the database as it
  * would be found: analyzed, and with nothing left to be written.
+ * @param keys with ordering keys, evenly over these; none unless given
  */
-export async function seedBacklog(client: pg.Client, endpoints: readonly Seeded[], deliveries: number): Promise<void> {
+export async function seedBacklog(
+  client: pg.Client,
+  endpoints: readonly Seeded[],
+  deliveries: number,
+  keys: readonly string[] = [],
+): Promise<void> {
   const order = new Uint32Array(deliveries)
   for (let at = 0; at < deliveries; at++) {
     const other = Math.floor(Math.random() * (at + 1))
     order[at] = order[other]!
-    order[other] = at % endpoints.length
+    order[other] = at
   }
   for (let from = 0; from < deliveries; from += rowsPerStatement) {
-    const some = Array.from(order.subarray(from, from + rowsPerStatement), (at) => endpoints[at]!)
+    const numbers = Array.from(order.subarray(from, from + rowsPerStatement))
+    const some = numbers.map((at) => endpoints[at % endpoints.length]!)
+    const someKeys = numbers.map((at) => keys[at % keys.length] ?? null)
     await client.query('begin')
     await client.query('select pg_current_xact_id()')
-    await client.query(insertOwed, [some.map(({ id }) => id), some.map(({ tenant }) => tenant), payload])
+    await client.query(insertOwed, [some.map(({ id }) => id), some.map(({ tenant }) => tenant), payload, someKeys])
     await client.query('commit')
   }
   await client.query(

@@ -14,17 +14,3 @@ export function onlyNull(description: string) {
     .optional()
     .openapi({ type: 'null', description })
 }
-
-/** As `onlyNull`, where the default has a name. */
-export function onlyDefault<const T extends string>(value: T, others: readonly string[]) {
-  return z
-    .enum([value, ...others])
-    .nullable()
-    .refine((given) => given === null || given === value, {
-      error: `Not supported yet: only "${value}" is taken.`,
-      ...notSupportedYet,
-    })
-    .transform(() => value)
-    .optional()
-    .openapi({ type: ['string', 'null'], enum: [value, null], default: value })
-}

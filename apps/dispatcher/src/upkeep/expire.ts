@@ -1,6 +1,7 @@
 import type { Log } from '@posthorn/core'
 import type { Pool } from '@posthorn/core/db'
-import { beforeAllLanes, expireWaiting } from '@posthorn/core/sql'
+import { beforeAllLanes, beforeOrderedLanes, expireOrdered, expireWaiting } from '@posthorn/core/sql'
+import type { LaneBook } from '../lane-book.ts'
 import { type Loop, startLoop } from '../loop.ts'
 import type { Timing } from '../timing.ts'
 
@@ -24,6 +25,34 @@ export function startExpire(deps: { pool: Pool; timing: Timing; maxAgeMs: number
       const step = await expireWaiting(pool, { from: cursor, maxAgeMs, lanes: lanesAtOnce, rows: rowsAtOnce })
       if (step.expired > 0) log.info({ deliveries: step.expired }, 'deliveries that waited too long have expired')
       cursor = step.next ?? beforeAllLanes
+      const restMs = (performance.now() - startedAt) * 20
+      return step.next === null ? Math.max(timing.expireMs, restMs) : Math.max(20, restMs)
+    },
+  })
+}
+
+/** The same at ordered lanes, where the end of a head lets the next of its key go. */
+export function startExpireOrdered(deps: {
+  pool: Pool
+  book: LaneBook
+  timing: Timing
+  maxAgeMs: number
+  log: Log
+}): Loop {
+  const { pool, book, timing, maxAgeMs, log } = deps
+  let cursor = beforeOrderedLanes
+  return startLoop({
+    name: 'expire ordered',
+    log,
+    afterFaultMs: 5_000,
+    firstMs: timing.expireMs,
+    async run() {
+      const startedAt = performance.now()
+      const step = await expireOrdered(pool, { from: cursor, maxAgeMs, rows: rowsAtOnce })
+      if (step.expired > 0)
+        log.info({ deliveries: step.expired }, 'ordered deliveries that waited too long have expired')
+      for (const id of step.released) book.offer(id, 'doorbell')
+      cursor = step.next ?? beforeOrderedLanes
       const restMs = (performance.now() - startedAt) * 20
       return step.next === null ? Math.max(timing.expireMs, restMs) : Math.max(20, restMs)
     },

@@ -86,7 +86,7 @@ export interface paths {
         head?: never;
         /**
          * Change an endpoint
-         * @description Replaces each named field whole; null sets its default. Once a pause is answered, no attempt begins. With another `url`, what is owed goes there from the next attempt on, and the failures of the old one are forgotten: its streak, its breaker and any wait that it had asked for. So they are when a disabled endpoint is enabled. A version that `signatures` no longer names signs no more, its secrets are gone; one that is new there has a secret made for it.
+         * @description Replaces each named field whole; null sets its default. Once a pause is answered, no attempt begins. With another `url`, what is owed goes there from the next attempt on, and the failures of the old one are forgotten: its streak, its breaker and any wait that it had asked for. So they are when a disabled endpoint is enabled. With another `ordering`, what is in flight ends before the new one begins. A version that `signatures` no longer names signs no more, its secrets are gone; one that is new there has a secret made for it.
          */
         patch: operations["updateEndpoint"];
         trace?: never;
@@ -702,7 +702,7 @@ export interface components {
             timeout_ms: number;
             retry_schedule: number[] | null;
             /** @enum {string} */
-            ordering: "none";
+            ordering: "none" | "strict" | "by_key";
             /** @description With which versions attempts are signed. */
             signatures: ("v1" | "v1a")[];
             metadata: {
@@ -970,8 +970,11 @@ export interface components {
              */
             payload: unknown;
             channels?: string[] | null;
-            /** @description Orders the events of one key. */
-            ordering_key?: null;
+            /**
+             * @description At endpoints that are ordered by key, events of one key arrive one at a time, in publish order.
+             * @example order-1042
+             */
+            ordering_key?: string | null;
             /**
              * Format: date-time
              * @description Not attempted before; at most 30 days ahead. A time in the past is now.
@@ -1357,10 +1360,10 @@ export interface operations {
                      */
                     retry_schedule?: number[] | null;
                     /**
-                     * @default none
+                     * @description `strict`: one attempt at a time, in publish order, a failing one holding back the rest. `by_key`: the same among events of one `ordering_key`; others flow past. Redeliveries join the tail. null is `none`.
                      * @enum {string|null}
                      */
-                    ordering?: "none" | null;
+                    ordering?: "none" | "strict" | "by_key" | null;
                     /**
                      * @description With which versions of Standard Webhooks signatures attempts are signed. `v1` (HMAC-SHA256) is what its official libraries verify. `v1a` (ed25519) lets a receiver verify with a public key alone; few libraries know it, and those that do not find no signature in a request that has no other. With both, each request carries both.
                      * @default [
@@ -1560,10 +1563,10 @@ export interface operations {
                      */
                     retry_schedule?: number[] | null;
                     /**
-                     * @default none
+                     * @description `strict`: one attempt at a time, in publish order, a failing one holding back the rest. `by_key`: the same among events of one `ordering_key`; others flow past. Redeliveries join the tail. null is `none`.
                      * @enum {string|null}
                      */
-                    ordering?: "none" | null;
+                    ordering?: "none" | "strict" | "by_key" | null;
                     /**
                      * @description With which versions of Standard Webhooks signatures attempts are signed. `v1` (HMAC-SHA256) is what its official libraries verify. `v1a` (ed25519) lets a receiver verify with a public key alone; few libraries know it, and those that do not find no signature in a request that has no other. With both, each request carries both.
                      * @default [

@@ -17,7 +17,7 @@
  *   - Each lease has a new ticket, drawn after the transaction's id.
  */
 export const lockLanes = `
-select l.endpoint_id, l.version, l.timeout_ms, l.probing,
+select l.endpoint_id, l.ordering, l.reordering, l.rewound, l.version, l.timeout_ms, l.probing,
   case when l.probing then 1 else least(l.max_in_flight, coalesce(l.ramp_cap, l.max_in_flight)) end as max_in_flight,
   l.probing or l.failures_in_a_row > 0 or l.window_started_at is not null or l.failing_since is not null
     or l.ramp_cap is not null as watched,

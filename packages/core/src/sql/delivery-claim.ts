@@ -1,5 +1,6 @@
-import { inOneWrite, type Pool } from '../db/pool.ts'
+import { inOneWrite, type Pool, type Queryable } from '../db/pool.ts'
 import { type Rate, takeTokens, tokensIn, waitForTokens } from '../rate/bucket.ts'
+import { leaseOrderedDeliveries } from './delivery-claim-ordered.ts'
 import { leaseReady, lockLanes } from './delivery-claim-statements.ts'
 import { beginHot } from './planner-guards.ts'
 
@@ -12,6 +13,10 @@ export type LaneAim = {
   leasedFrom: bigint
   /** Rows at most of this lane; unset for as many as of any. */
   most?: number
+  /** For an ordered lane: no ready row is below, and none will be. */
+  safeFrom?: bigint
+  /** What `LaneClaim.rewound` was when `safeFrom` was found: with another, nothing is known. */
+  rewound?: number | null
 }
 
 export type Lease = {
@@ -34,6 +39,8 @@ export type Lease = {
   watched: boolean
   /** The lane was probing: this attempt decides whether it is blocked again. */
   probe: boolean
+  /** The first of its ordering key, for which others may be held: whoever ends it lets the next go. */
+  head: boolean
 }
 
 export type LaneClaim = {
@@ -51,10 +58,22 @@ export type LaneClaim = {
   watched: boolean
   /** Milliseconds until the lane's rate limit lets it give more; 0 when it does already. */
   nextMs: number
+  /** Ready rows that are out of the way now: leased, and at an ordered lane held. */
+  taken: number
+  /** The claim took as many as it may of all lanes, and so may have left some of this one. */
+  limited: boolean
+  /** A strict lane whose head waits for its retry: nothing else goes before. */
+  stuck: boolean
+  /** At an ordered lane: it changes when rows come back below a safe watermark. Null at one without order. */
+  rewound: number | null
 }
 
-type LockedLane = {
+export type LockedLane = {
   endpoint_id: string
+  /** 0 none, 1 strict, 2 by key. */
+  ordering: number
+  reordering: boolean
+  rewound: number
   version: number
   timeout_ms: number
   probing: boolean
@@ -81,7 +100,12 @@ type LeaseRow = {
 }
 
 /** A locked lane, with where to look in it, and how many it is asked for. */
-type Asked = LaneAim & LockedLane & { want: number }
+export type Asked = Omit<LaneAim, 'rewound'> &
+  LockedLane & {
+    want: number
+    /** `rewound` when `safeFrom` was found. */
+    aimed: number | null
+  }
 
 export type ClaimOptions = {
   /** In the order in which they are served: the limit cuts off the last. */
@@ -118,28 +142,21 @@ export async function claimDeliveries(pool: Pool, options: ClaimOptions): Promis
       return []
     }
     const locked = askOf(options, locking.rows)
-    const [leased] = await Promise.all(
-      inOneWrite(client, () => [
-        client.query<LaneRow | LeaseRow>({
-          name: 'claim-lease-ready',
-          text: leaseReady,
-          values: [
-            locked.map((lane) => lane.endpointId),
-            locked.map((lane) => lane.max_in_flight),
-            locked.map((lane) => lane.timeout_ms),
-            locked.map((lane) => lane.readyFrom.toString()),
-            locked.map((lane) => lane.leasedFrom.toString()),
-            locked.map((lane) => lane.want),
-            options.limit,
-            options.graceMs,
-            options.dispatcherId,
-            locked.map((lane) => lane.interval_us),
-          ],
-        }),
-        client.query('commit'),
-      ]),
+    const ready = locked.filter((lane) => lane.ordering === 0)
+    const ordered = locked.filter((lane) => lane.ordering > 0)
+    const limits = shareLimit(options.limit, locked)
+    const [first, second] = await Promise.all(
+      inOneWrite(
+        client,
+        () =>
+          [
+            leaseReadyDeliveries(client, { ...options, limit: limits.ready }, ready),
+            leaseOrderedDeliveries(client, { ...options, limit: limits.ordered }, ordered),
+            client.query('commit'),
+          ] as const,
+      ),
     )
-    return gatherByLane(leased.rows, locked)
+    return second.length === 0 ? first : [...first, ...second]
   } catch (error) {
     broken = error as Error
     throw error
@@ -148,24 +165,61 @@ export async function claimDeliveries(pool: Pool, options: ClaimOptions): Promis
   }
 }
 
+/** Lanes without order, and those with: each kind has its statement, and its part of the limit. */
+function shareLimit(limit: number, lanes: readonly Asked[]): { ready: number; ordered: number } {
+  const ordered = lanes.filter((lane) => lane.ordering > 0).length
+  if (ordered === 0) return { ready: limit, ordered: 0 }
+  if (ordered === lanes.length) return { ready: 0, ordered: limit }
+  // What cannot be shared goes to those that have waited longest; the others are first next time.
+  if (limit === 1) return lanes[0]!.ordering > 0 ? { ready: 0, ordered: 1 } : { ready: 1, ordered: 0 }
+  const part = Math.max(1, Math.min(limit - 1, Math.round((limit * ordered) / lanes.length)))
+  return { ready: limit - part, ordered: part }
+}
+
+async function leaseReadyDeliveries(
+  client: Queryable,
+  options: ClaimOptions,
+  lanes: readonly Asked[],
+): Promise<LaneClaim[]> {
+  if (lanes.length === 0) return []
+  const { rows } = await client.query<LaneRow | LeaseRow>({
+    name: 'claim-lease-ready',
+    text: leaseReady,
+    values: [
+      lanes.map((lane) => lane.endpointId),
+      lanes.map((lane) => lane.max_in_flight),
+      lanes.map((lane) => lane.timeout_ms),
+      lanes.map((lane) => lane.readyFrom.toString()),
+      lanes.map((lane) => lane.leasedFrom.toString()),
+      lanes.map((lane) => lane.want),
+      options.limit,
+      options.graceMs,
+      options.dispatcherId,
+      lanes.map((lane) => lane.interval_us),
+    ],
+  })
+  return gatherByLane(rows, lanes, options.limit)
+}
+
 /** In the order asked. */
 function askOf(options: ClaimOptions, rows: readonly LockedLane[]): Asked[] {
   const byId = new Map(rows.map((row) => [row.endpoint_id, row]))
   const perLane = Math.max(1, Math.min(options.perLane, Math.ceil((options.limit * 2) / rows.length)))
   return options.lanes.flatMap((aim) => {
     const row = byId.get(aim.endpointId)
-    if (row === undefined) return []
+    // A lane whose ordering is being changed gives nothing, as if it were closed.
+    if (row === undefined || (row.ordering > 0 && row.reordering)) return []
     const rate = rateOfLane(row)
     const tokens = rate === null ? perLane : tokensIn(rate, row.ahead_us ?? 0)
-    return { ...aim, ...row, want: Math.min(perLane, aim.most ?? perLane, tokens) }
+    return { ...aim, ...row, aimed: aim.rewound ?? null, want: Math.min(perLane, aim.most ?? perLane, tokens) }
   })
 }
 
-function rateOfLane(row: LockedLane): Rate | null {
+export function rateOfLane(row: LockedLane): Rate | null {
   return row.interval_us === null ? null : { intervalUs: row.interval_us, burst: row.rate_burst ?? 1 }
 }
 
-function gatherByLane(rows: readonly (LaneRow | LeaseRow)[], locked: readonly Asked[]): LaneClaim[] {
+function gatherByLane(rows: readonly (LaneRow | LeaseRow)[], locked: readonly Asked[], limit: number): LaneClaim[] {
   const lanes = new Map(locked.map((lane) => [lane.endpoint_id, lane]))
   const claims = new Map<string, LaneClaim>()
   for (const row of rows) {
@@ -180,15 +234,23 @@ function gatherByLane(rows: readonly (LaneRow | LeaseRow)[], locked: readonly As
       asked: Math.max(0, Math.min(lane.want, row.room)),
       watched: lane.watched,
       nextMs: 0,
+      taken: 0,
+      limited: false,
+      stuck: false,
+      rewound: null,
     })
   }
+  let taken = 0
   for (const row of rows) {
     if (row.event_id === null) continue
     const claim = claims.get(row.endpoint_id)!
     claim.leases.push(leaseOf(row, lanes.get(row.endpoint_id)!, claim))
+    taken++
   }
   for (const claim of claims.values()) {
     const lane = lanes.get(claim.endpointId)!
+    claim.taken = claim.leases.length
+    claim.limited = taken >= limit
     const rate = rateOfLane(lane)
     if (rate === null) continue
     claim.nextMs = waitForTokens(rate, takeTokens(rate, lane.ahead_us ?? 0, claim.leases.length))
@@ -215,5 +277,6 @@ function leaseOf(row: LeaseRow, lane: Asked, claim: LaneClaim): Lease {
     timeoutMs: lane.timeout_ms,
     watched: lane.watched,
     probe: lane.probing,
+    head: false,
   }
 }

@@ -14,14 +14,17 @@ import { beginHot } from './planner-guards.ts'
  *     call, from a cursor, in the order of the ready index.
  *   - Rows that somebody else has locked are passed over, and met in the next round.
  *   - Each end is logged in the statement that deletes the row.
- *   - Strictly ordered rows are not here yet: the end of a head would have to make the next of its key ready.
+ *   - Ordered lanes have their own: delivery-expire-ordered.ts.
  */
+export const laneWaits = `
+        (l.status = 1 or (l.status = 0 and (l.probing or l.blocked_until > now() or l.rate_interval_us is not null)))`
+
 const expireReady = `
 with lane as materialized (
   select x.endpoint_id, x.waits
   from (
     select l.endpoint_id,
-      l.status = 1 or (l.status = 0 and (l.probing or l.blocked_until > now() or l.rate_interval_us is not null)) as waits
+      l.ordering = 0 and not l.reordering and ${laneWaits} as waits
     from posthorn.lane l
     where l.endpoint_id >= $1::uuid
     order by l.endpoint_id
@@ -48,7 +51,7 @@ with lane as materialized (
   ) s
   cross join lateral (
     select x.ctid as at from posthorn.delivery x
-    where x.event_id = s.event_id and x.endpoint_id = s.endpoint_id and x.ticket = s.ticket and not x.head
+    where x.event_id = s.event_id and x.endpoint_id = s.endpoint_id and x.ticket = s.ticket
     limit 1
     for update skip locked
   ) d

@@ -1,4 +1,5 @@
-import type { Queryable } from '../db/pool.ts'
+import { type Pool, type Queryable, transaction } from '../db/pool.ts'
+import { endedHeads, releaseNext } from './order-release.ts'
 
 /**
  * Reclaim: leased -> ready | failed, for leases whose end has passed or whose dispatcher has fallen silent.
@@ -13,6 +14,7 @@ import type { Queryable } from '../db/pool.ts'
  *   - It says nothing of the endpoint's health: the breaker hears nothing of it. That a delivery ended is told, in the same
  *     transaction.
  *   - The row gets a new ticket: what the old holder settles later matches nothing.
+ *   - Where it ends a head, the next of its key goes, in the same transaction: see order-release.ts.
  *   - `low` is a ticket below which no row is leased: see `lowest`. It spares the scan the index's dead entries.
  */
 const reclaimLeases = `
@@ -35,6 +37,7 @@ with lost as materialized (
 ), ended as (
   delete from posthorn.delivery d using lost
   where d.ctid = lost.at and lost.used_up
+  returning d.endpoint_id, d.head, d.order_key, d.place
 ), back as (
   update posthorn.delivery d
   set state = 0, ticket = nextval('posthorn.ticket'), step = d.step + 1, due_at = now(), lease_expires_at = null,
@@ -57,9 +60,11 @@ with lost as materialized (
   ) h
   where h.types is not null
 )
-select lost.event_id, lost.endpoint_id, lost.used_up from lost
+select lost.event_id, lost.endpoint_id, lost.used_up, null::bigint as order_key, null::bigint as place from lost
 union all
-select null, u.lane, false from told, unnest(told.lanes) u(lane)`
+select null, u.lane, false, null, null from told, unnest(told.lanes) u(lane)
+union all
+select null, h.endpoint_id, true, h.order_key, h.place from ended h where h.head and h.order_key is not null`
 
 const lowestLeased = `select min(d.ticket) as lowest from posthorn.delivery d where d.state = 1 and d.ticket >= $1::bigint`
 
@@ -75,28 +80,43 @@ export type ReclaimOptions = {
   startGraceMs: number
 }
 
-/** @returns the deliveries taken back, with whether they ended by it; and the lanes that have new work, operational events */
+type ReclaimedRow = {
+  event_id: string | null
+  endpoint_id: string
+  used_up: boolean
+  order_key: string | null
+  place: string | null
+}
+
+/**
+ * @returns the deliveries taken back, with whether they ended by it; and the lanes that have new work: operational events,
+ *   and the next of an ordering key
+ */
 export async function reclaimDeliveries(
-  db: Queryable,
+  pool: Pool,
   options: ReclaimOptions,
 ): Promise<{ taken: { eventId: string; endpointId: string; usedUp: boolean }[]; rung: string[] }> {
-  const { rows } = await db.query<{ event_id: string | null; endpoint_id: string; used_up: boolean }>({
-    name: 'reclaim-leases',
-    text: reclaimLeases,
-    values: [
-      options.low.toString(),
-      options.silentMs,
-      options.graceMs,
-      options.defaultSteps,
-      options.limit,
-      options.startGraceMs,
-    ],
+  return transaction(pool, async (client) => {
+    const { rows } = await client.query<ReclaimedRow>({
+      name: 'reclaim-leases',
+      text: reclaimLeases,
+      values: [
+        options.low.toString(),
+        options.silentMs,
+        options.graceMs,
+        options.defaultSteps,
+        options.limit,
+        options.startGraceMs,
+      ],
+    })
+    const taken = rows.flatMap((row) =>
+      row.event_id === null ? [] : [{ eventId: row.event_id, endpointId: row.endpoint_id, usedUp: row.used_up }],
+    )
+    const told = rows.filter((row) => row.event_id === null && row.order_key === null).map((row) => row.endpoint_id)
+    const ended = endedHeads(rows)
+    const released = ended.length > 0 ? await releaseNext(client, ended) : []
+    return { taken, rung: [...told, ...released] }
   })
-  const rung = rows.filter((row) => row.event_id === null).map((row) => row.endpoint_id)
-  const taken = rows.flatMap((row) =>
-    row.event_id === null ? [] : [{ eventId: row.event_id, endpointId: row.endpoint_id, usedUp: row.used_up }],
-  )
-  return { taken, rung }
 }
 
 /**

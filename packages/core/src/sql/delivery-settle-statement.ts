@@ -46,7 +46,7 @@ with r as materialized (
 ), ended as (
   delete from posthorn.delivery d using r
   where d.ctid = r.at and d.ticket = r.t and r.s >= 4
-  returning r.i
+  returning r.i, d.endpoint_id, d.head, d.order_key, d.place
 ), moved as (
   update posthorn.delivery d
   set state = r.s, ticket = nextval('posthorn.ticket'), due_at = now() + r.wait_ms * interval '1 millisecond',
@@ -193,13 +193,23 @@ const superseded = `
 select late.e as event_id, late.p as endpoint_id, late.t as ticket, null::bigint as blocked_ms
 from late where late.id in (select logged_late.id from logged_late)`
 
-/** For a batch that says nothing to any lane, and ends no delivery as exhausted. `$1`: the batch. */
-export const settleLeases = `${leases}${superseded}`
-
-/** For any batch. `$1`: the batch; `$2`: after how many milliseconds without a success a failure disables an endpoint. */
-export const settleAndTell = `${leases},${lanes}${superseded}
+const told = `${superseded}
 union all
 select null, k.endpoint_id, null, ceil(extract(epoch from k.blocked_until - now()) * 1000)::bigint
 from reckoned k where k.blocked_until > now() and not k.closes
 union all
 select null, u.lane, null, null from told, unnest(told.lanes) u(lane)`
+
+// The heads that a batch of ordered deliveries has ended: see order-release.ts.
+const withEndedHeads = (statement: string): string => `
+select s.event_id, s.endpoint_id, s.ticket, s.blocked_ms, null::bigint as order_key, null::bigint as place from (${statement}) s
+union all
+select null, h.endpoint_id, null, null, h.order_key, h.place from ended h where h.head and h.order_key is not null`
+
+/** For a batch that says nothing to any lane, and ends no delivery as exhausted. `$1`: the batch. */
+export const settleLeases = `${leases}${superseded}`
+export const settleOrdered = `${leases}${withEndedHeads(superseded)}`
+
+/** For any batch. `$1`: the batch; `$2`: after how many milliseconds without a success a failure disables an endpoint. */
+export const settleAndTell = `${leases},${lanes}${told}`
+export const settleOrderedAndTell = `${leases},${lanes}${withEndedHeads(told)}`

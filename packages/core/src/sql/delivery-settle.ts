@@ -1,5 +1,6 @@
 import { inOneWrite, type Pool } from '../db/pool.ts'
-import { settleAndTell, settleLeases } from './delivery-settle-statement.ts'
+import { settleAndTell, settleLeases, settleOrdered, settleOrderedAndTell } from './delivery-settle-statement.ts'
+import { endedHeads, releaseNext } from './order-release.ts'
 import { beginHot } from './planner-guards.ts'
 
 const lockLanes = `
@@ -50,6 +51,8 @@ export type Settlement = {
   laneWaitMs: number
   /** The receiver answered 410. */
   gone: boolean
+  /** See Lease. */
+  head: boolean
 }
 
 export type SettleResult = {
@@ -57,7 +60,7 @@ export type SettleResult = {
   superseded: { eventId: string; endpointId: string; ticket: string }[]
   /** Lanes that are blocked now, and for how many milliseconds. */
   blocked: { endpointId: string; ms: number }[]
-  /** Lanes that have new work now: operational events. */
+  /** Lanes that have new work now: operational events, and the next of an ordering key. */
   rung: string[]
 }
 
@@ -111,6 +114,9 @@ export async function settleDeliveries(
   items: readonly Settlement[],
   { disableAfterMs = defaultDisableAfterMs }: SettleOptions = {},
 ): Promise<SettleResult> {
+  // Where a head ends, the next of its key goes, under the lane's lock. It is taken last, for as short as can be; but where
+  // other lanes are locked, with them, or two settles that lock some first and some last would deadlock.
+  const heads = items.some((item) => item.head)
   // A success beside a failure of the same lane belongs to its tally, whether the lane was watched before or not.
   const told = new Set(items.filter(isTold).map((item) => item.endpointId))
   const client = await pool.connect()
@@ -118,18 +124,28 @@ export async function settleDeliveries(
   try {
     const batch = JSON.stringify(items.map((item, at) => toRecord(item, at, told)))
     const tells = told.size > 0 || items.some((item) => item.reason === 'exhausted')
+    const locked = new Set(told)
+    if (heads && told.size > 0) for (const item of items) if (item.head) locked.add(item.endpointId)
+    const statement = heads ? (tells ? orderedAndTell : ordered) : tells ? andTell : leases
     const statements = inOneWrite(client, () => ({
       begun: client.query(beginHot),
-      locked: told.size > 0 ? client.query(lockLanes, [[...told]]) : null,
-      settled: client.query<SettledRow>(
-        tells
-          ? { name: 'settle-and-tell', text: settleAndTell, values: [batch, disableAfterMs] }
-          : { name: 'settle-leases', text: settleLeases, values: [batch] },
-      ),
-      ended: client.query('commit'),
+      locked: locked.size > 0 ? client.query(lockLanes, [[...locked]]) : null,
+      settled: client.query<SettledRow>({ ...statement, values: tells ? [batch, disableAfterMs] : [batch] }),
+      ended: heads ? null : client.query('commit'),
     }))
     await settleAll(Object.values(statements))
-    return toResult((await statements.settled).rows)
+    const { rows } = await statements.settled
+    const result = toResult(rows)
+    if (heads) {
+      const ended = endedHeads(rows)
+      const last = inOneWrite(client, () => ({
+        released: ended.length > 0 ? releaseNext(client, ended) : null,
+        ended: client.query('commit'),
+      }))
+      await settleAll(Object.values(last))
+      result.rung.push(...((await last.released) ?? []))
+    }
+    return result
   } catch (error) {
     broken = error as Error
     throw error
@@ -142,13 +158,27 @@ function isTold(item: Settlement): boolean {
   return item.gone || item.laneWaitMs > 0 || item.health === 'bad' || (item.health === 'good' && item.watched)
 }
 
-type SettledRow = { event_id: string | null; endpoint_id: string; ticket: string; blocked_ms: string | null }
+const leases = { name: 'settle-leases', text: settleLeases }
+const ordered = { name: 'settle-ordered', text: settleOrdered }
+const andTell = { name: 'settle-and-tell', text: settleAndTell }
+const orderedAndTell = { name: 'settle-ordered-and-tell', text: settleOrderedAndTell }
+
+type SettledRow = {
+  event_id: string | null
+  endpoint_id: string
+  ticket: string
+  blocked_ms: string | null
+  /** Of a head that has ended; not there in a batch without order. */
+  order_key?: string | null
+  place?: string | null
+}
 
 function toResult(rows: readonly SettledRow[]): SettleResult {
   const result: SettleResult = { superseded: [], blocked: [], rung: [] }
   for (const row of rows) {
     const endpointId = row.endpoint_id
     if (row.event_id !== null) result.superseded.push({ eventId: row.event_id, endpointId, ticket: row.ticket })
+    else if (row.order_key != null) continue
     else if (row.blocked_ms !== null) result.blocked.push({ endpointId, ms: Number(row.blocked_ms) })
     else result.rung.push(endpointId)
   }

@@ -1,7 +1,7 @@
-import type { Pool, Queryable } from '../db/pool.ts'
+import { type Pool, type Queryable, transaction } from '../db/pool.ts'
 import { logEnds } from './attempt-ends.ts'
 import { pipelinedTransaction } from './pipelined-transaction.ts'
-import { beginHot } from './planner-guards.ts'
+import { beginHot, hotGuards } from './planner-guards.ts'
 
 /**
  * Drain: what is owed to a disabled or deleted endpoint ends as canceled.
@@ -14,6 +14,8 @@ import { beginHot } from './planner-guards.ts'
  *   - Rows are found by an index that begins with the lane, whatever the planner believes: it may take all that is scheduled
  *     for nothing, and walk it in search of this lane's. A range in the order of lanes, with sorting off, leaves it no choice.
  *   - Each end is logged in the statement that deletes the row.
+ *   - The lane is locked first, and heads go only once nothing is held: an endpoint that is enabled again halfway has no held
+ *     delivery without its head.
  *   - The mark `draining` falls only in a statement that sees no row of the lane at all. A settle that began before the closing
  *     may still schedule: to one snapshot its row is leased or scheduled, never neither. What a publish commits later is found
  *     by the sweep, a scheduled row once it is promoted.
@@ -38,6 +40,9 @@ with gone as materialized (
 )
 ${logEnds('deleted', '6', `case r.status when 2 then 'endpoint_disabled' else 'endpoint_deleted' end`)}`
 
+const lockDraining = `
+select from posthorn.lane l where l.endpoint_id = $1 and l.draining and l.status >= 2 for no key update`
+
 const cancelReadyAtLane = cancelAtLane('0')
 const cancelScheduledAtLane = cancelAtLane('2')
 const cancelHeldAtLane = cancelAtLane('3')
@@ -55,6 +60,7 @@ update posthorn.lane l set draining = false
 where l.endpoint_id = $1 and l.draining
   and (l.status < 2 or (${(['0', '1', '2', '3'] as const).map(noneIn).join(' and')}))`
 
+const drainGuards = `${hotGuards}; set local enable_sort = off`
 const beginDrain = `${beginHot}; set local enable_sort = off`
 
 // A publish that committed after the endpoint was disabled: the sweep meets its rows at a closed lane. Locked in order, as
@@ -77,14 +83,23 @@ export async function readDrainingLanes(db: Queryable, limit: number): Promise<s
   return rows.map((row) => row.endpoint_id)
 }
 
-/** Cancels at most `limit` ready, scheduled and held rows of a lane each. @returns how many of the kind that had most */
+/**
+ * Cancels at most `limit` held rows of a lane, and, when those were all, as many ready and scheduled ones each.
+ * @returns how many of the kind that had most
+ */
 export async function cancelAtClosedLane(pool: Pool, endpointId: string, limit: number): Promise<number> {
   let most = 0
-  for (const statement of [cancelReadyAtLane, cancelScheduledAtLane, cancelHeldAtLane]) {
-    const { rowCount } = await pipelinedTransaction(pool, beginDrain, (client) =>
-      client.query(statement, [endpointId, limit]),
-    )
-    most = Math.max(most, rowCount ?? 0)
+  for (const statement of [cancelHeldAtLane, cancelReadyAtLane, cancelScheduledAtLane]) {
+    const count = await transaction(pool, async (client) => {
+      const [, , { rowCount }] = await Promise.all([
+        client.query(drainGuards),
+        client.query(lockDraining, [endpointId]),
+        client.query(statement, [endpointId, limit]),
+      ])
+      return rowCount ?? 0
+    })
+    most = Math.max(most, count)
+    if (statement === cancelHeldAtLane && count === limit) break
   }
   return most
 }

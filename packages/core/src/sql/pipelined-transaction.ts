@@ -1,15 +1,16 @@
 import { inOneWrite, type Pool, type Queryable } from '../db/pool.ts'
 
 /**
- * Opens a transaction whose statements have one right plan, a nested loop over the indexes, and no other: with the
+ * For a transaction whose statements have one right plan, a nested loop over the indexes, and no other: with the
  * statistics of a partition that was empty a moment ago, the planner takes scans and hashes of what is millions by now.
  */
-export const beginGuarded =
-  'begin isolation level read committed; ' +
+export const guards =
   'set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_hashjoin = off; ' +
   'set local enable_mergejoin = off; set local enable_material = off; set local jit = off; ' +
   // Planned once a connection: with all the partitions that takes longer than the statement.
   'set local plan_cache_mode = force_generic_plan'
+
+export const beginGuarded = `begin isolation level read committed; ${guards}`
 
 /**
  * Runs one statement in a transaction of its own, all in one round trip.

@@ -1,5 +1,5 @@
 /**
- * Opens a hot transaction, in one round trip with the statement that follows it.
+ * Begins the work of a hot transaction, in one round trip with the statement that follows it.
  *
  * With stale statistics (a table that was small when it was analyzed) a generic plan turns into a hash join over a
  * sequential scan: 161 ms instead of 1.8. The hot statements have one right plan, a nested loop over the partial indexes,
@@ -16,10 +16,11 @@
  * A dispatcher that is stopped or cut off between two statements would hold its locks (of up to 64 lanes, for a claim) as
  * long as the server believes in the connection, for hours: the server ends such a transaction after 5 s.
  */
-export const beginHot =
-  'begin isolation level read committed; ' +
+export const hotGuards =
   'set local enable_seqscan = off; set local enable_hashjoin = off; ' +
   'set local enable_mergejoin = off; set local enable_bitmapscan = off; ' +
   'set local enable_material = off; set local jit = off; ' +
   "set local idle_in_transaction_session_timeout = '5s'; " +
   'select pg_current_xact_id()'
+
+export const beginHot = `begin isolation level read committed; ${hotGuards}`

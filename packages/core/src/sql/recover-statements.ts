@@ -3,7 +3,7 @@
  *
  * Invariants
  *   - Events are met in the order of their ids, which is that of publishing, and tickets are drawn in that order: recovered
- *     deliveries join the tail of their lane as redelivered ones do.
+ *     deliveries join the tail of their lane, and of their ordering keys, as redelivered ones do.
  *   - Failed and canceled is what ended so: the last of its attempts that was not superseded says it, and nothing is owed.
  *     Missed is what matches the endpoint's filter now, and has neither a row nor an attempt. All of it is read in one
  *     snapshot, in which a row that goes and its log are never both missing.
@@ -32,10 +32,10 @@ const endedStretch = `${lane}, stretch as materialized (
   order by a.endpoint_id, a.event_id
   limit $5
 ), candidate as materialized (
-  select s.event_id, v.deliver_at, false as matches
+  select s.event_id, v.deliver_at, v.ordering_key, false as matches
   from (select distinct x.event_id from stretch x) s
   cross join lateral (
-    select e.deliver_at from posthorn.event e
+    select e.deliver_at, e.ordering_key from posthorn.event e
     where e.id = s.event_id and e.id >= $3 and e.id < $4 and e.tenant_id = $1
     limit 1
   ) v
@@ -43,7 +43,7 @@ const endedStretch = `${lane}, stretch as materialized (
 
 // Through all of the tenant's events. The conditions are those of posthorn.publish_many.
 const missedStretch = `${lane}, stretch as materialized (
-  select e.id as event_id, e.type, e.channels, e.deliver_at, e.only_to
+  select e.id as event_id, e.type, e.channels, e.deliver_at, e.ordering_key, e.only_to
   from posthorn.event e
   where (e.tenant_id, e.id) >= ($1, $3::uuid) and (e.tenant_id, e.id) < ($1, $4::uuid) and e.id >= $3 and e.id < $4
   order by e.tenant_id, e.id
@@ -51,7 +51,7 @@ const missedStretch = `${lane}, stretch as materialized (
 ), filter as materialized (
   select p.event_types, p.channels from posthorn.endpoint p where p.id = $2 and p.tenant_id = $1
 ), candidate as materialized (
-  select s.event_id, s.deliver_at,
+  select s.event_id, s.deliver_at, s.ordering_key,
     (f.event_types = '{}' or f.event_types && posthorn.event_type_patterns(s.type))
       and (f.channels = '{}' or f.channels && coalesce(s.channels, '{}'))
       and coalesce(s.only_to = $2, true) as matches
@@ -59,7 +59,7 @@ const missedStretch = `${lane}, stretch as materialized (
 )`
 
 const chosen = `, chosen as materialized (
-  select c.event_id, c.deliver_at, coalesce(past.number, 0) as number, coalesce(ended.state, 0) as was
+  select c.event_id, c.deliver_at, c.ordering_key, coalesce(past.number, 0) as number, coalesce(ended.state, 0) as was
   from candidate c
   left join lateral (
     select true as owed from posthorn.delivery d where d.event_id = c.event_id and d.endpoint_id = $2 limit 1
@@ -77,11 +77,10 @@ const chosen = `, chosen as materialized (
   where live.owed is null and case when past.number is null then c.matches else ended.state = any($6::smallint[]) end
 )`
 
-// Here deliveries of an ordered endpoint would get their place in their key's order.
 const made = `, made as (
-  insert into posthorn.delivery (event_id, endpoint_id, ticket, owed_at, due_at, attempts, step, state)
+  insert into posthorn.delivery (event_id, endpoint_id, ticket, owed_at, due_at, attempts, step, state, order_key)
   select c.event_id, l.endpoint_id, nextval('posthorn.ticket'), greatest(c.deliver_at, now()), greatest(c.deliver_at, now()),
-    c.number, 0, case when c.deliver_at > now() then 2 else 0 end
+    c.number, 0, case when c.deliver_at > now() then 2 else 0 end, posthorn.order_key(c.ordering_key)
   from chosen c cross join lane l
   where l.status < 2
   order by c.event_id

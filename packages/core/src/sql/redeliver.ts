@@ -15,10 +15,11 @@ export type RedeliverResult = 'owed' | 'missing' | 'in_flight' | 'endpoint_close
 //     alone. The safe marks trust that order.
 //   - A recovery of the same endpoint waits, and is waited for (recover-lock.ts): it reads what has ended, and owes it again.
 //   - The lane is read, not locked: claims lock it. What slips past a disabling is canceled by the sweep.
-//   - Redelivered rows join the tail of their lane.
+//   - Redelivered rows join the tail of their lane, and of their ordering key. A scheduled one is what it was: where it is a
+//     head, the others go on waiting for it.
 const redeliverText = `
 with known as materialized (
-  select e.id as event_id, l.endpoint_id, l.status < 2 as open, pg_current_xact_id() as xid
+  select e.id as event_id, e.ordering_key, l.endpoint_id, l.status < 2 as open, pg_current_xact_id() as xid
   from posthorn.event e join posthorn.lane l on l.endpoint_id = $3 and l.tenant_id = e.tenant_id
   where e.id = $2 and e.tenant_id = $1
 ), live as materialized (
@@ -33,8 +34,9 @@ with known as materialized (
   where d.event_id = k.event_id and d.endpoint_id = k.endpoint_id and d.state = 2 and k.open and k.xid is not null
   returning d.event_id
 ), made as (
-  insert into posthorn.delivery (event_id, endpoint_id, ticket, owed_at, due_at, attempts, step, state)
-  select k.event_id, k.endpoint_id, nextval('posthorn.ticket'), clock_timestamp(), clock_timestamp(), p.number, 0, 0
+  insert into posthorn.delivery (event_id, endpoint_id, ticket, owed_at, due_at, attempts, step, state, order_key)
+  select k.event_id, k.endpoint_id, nextval('posthorn.ticket'), clock_timestamp(), clock_timestamp(), p.number, 0, 0,
+    posthorn.order_key(k.ordering_key)
   from known k cross join past p
   where k.open and k.xid is not null and p.logged > 0 and not exists (select from live)
   on conflict do nothing

@@ -9,7 +9,7 @@ const maxScheduled = 100
 
 // A loose scan of the ready index, one probe a lane, as the sweep does it; only the first row of each lane is read, by ticket the
 // one that has waited longest. Beside it what is due and was not promoted yet. Only lanes that may be claimed from count: what
-// waits at a paused or blocked lane waits as it should. For a glance: it gives up long before anybody waits for it.
+// waits at a paused or blocked lane waits as it should, and so does what waits behind a strict lane's head. For a glance: it gives up long before anybody waits for it.
 const readOldest = `
 with recursive walk as (
   (select d.endpoint_id, d.due_at, 1 as n from posthorn.delivery d
@@ -33,6 +33,10 @@ from (
   cross join lateral (
     select from posthorn.lane l
     where l.endpoint_id = w.endpoint_id and l.status = 0 and (l.blocked_until is null or l.blocked_until <= now())
+      and (l.ordering <> 1 or (
+        select h.state = 2 from posthorn.delivery h
+        where h.endpoint_id = l.endpoint_id and h.head and h.state <> 1
+        order by h.order_key, h.ticket limit 1) is not true)
     limit 1
   ) open
   where w.due_at <= now()

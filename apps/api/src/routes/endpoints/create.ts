@@ -7,7 +7,7 @@ import { json, jsonRequest, problems } from '../../http/responses.ts'
 import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { newEndpointSchema, presentEndpoint } from './endpoint.ts'
 import { endpointInput, toColumns } from './endpoint-input.ts'
-import { laneStatus } from './lane.ts'
+import { laneOrdering, laneStatus } from './lane.ts'
 import { changeOfRate } from './rate-limit.ts'
 import { type NewSecret, sealSecret, toSecret, versionOf } from './secrets.ts'
 import { refuseTakenUid } from './uid-taken.ts'
@@ -41,7 +41,11 @@ export function registerEndpointCreate(app: App, { tenantOf, vault, targets }: T
     const status = input.status ?? 'enabled'
     const disabledReason = status === 'disabled' ? 'by_request' : null
     const endpoint = { ...toColumns(input, vault), url: input.url, status, disabledReason, signatures }
-    const lane = { ...changeOfRate(null, input.rate_limit ?? null), status: laneStatus[status] }
+    const lane = {
+      ...changeOfRate(null, input.rate_limit ?? null),
+      status: laneStatus[status],
+      ordering: laneOrdering[input.ordering ?? 'none'],
+    }
     const row = await tenantOf(c)
       .endpoints.create({ endpoint, lane }, async (secrets) => {
         for (const each of made) await secrets.add(sealSecret(vault, each))

@@ -3,8 +3,8 @@ import { decodeId, isChannel, isEventTypeFilter, type Vault } from '@posthorn/co
 import { Prisma } from '@posthorn/core/prisma'
 import { uidPattern } from '../../http/ids.ts'
 import { metadataSchema } from '../../http/metadata.ts'
-import { onlyDefault, onlyNull } from '../../http/unsupported.ts'
-import { endpointStatus } from './endpoint.ts'
+import { onlyNull } from '../../http/unsupported.ts'
+import { endpointOrdering, endpointStatus } from './endpoint.ts'
 import { headersSchema } from './headers.ts'
 import { rateLimitSchema } from './rate-limit.ts'
 import { secretInput, signaturesSchema } from './secrets.ts'
@@ -65,7 +65,14 @@ const configuration = {
       description: 'Seconds after each attempt; [] is a single attempt, null the default.',
       example: [5, 300],
     }),
-  ordering: onlyDefault('none', ['strict', 'by_key']),
+  ordering: endpointOrdering
+    .nullable()
+    .optional()
+    .openapi({
+      description:
+        '`strict`: one attempt at a time, in publish order, a failing one holding back the rest. `by_key`: the same among events ' +
+        'of one `ordering_key`; others flow past. Redeliveries join the tail. null is `none`.',
+    }),
   signatures: signaturesSchema.nullable().optional(),
   metadata: metadataSchema.nullable().optional(),
 }
@@ -91,6 +98,7 @@ export function toColumns(input: Configuration, vault: Vault) {
     ...(input.rate_limit === undefined ? {} : { rateLimit: input.rate_limit ?? Prisma.DbNull }),
     ...(input.timeout_ms === undefined ? {} : { timeoutMs: input.timeout_ms ?? defaultTimeoutMs }),
     ...(input.retry_schedule === undefined ? {} : { retrySchedule: input.retry_schedule ?? Prisma.DbNull }),
+    ...(input.ordering === undefined ? {} : { ordering: input.ordering ?? 'none' }),
     ...(input.metadata === undefined ? {} : { metadata: input.metadata ?? {} }),
     ...(input.headers === undefined
       ? {}

@@ -8,6 +8,7 @@ import { rateLimitSchema, readRateLimit } from './rate-limit.ts'
 import { signatureVersion } from './secrets.ts'
 
 export const endpointStatus = z.enum(['enabled', 'paused', 'disabled'])
+export const endpointOrdering = z.enum(['none', 'strict', 'by_key'])
 
 /** An endpoint as the contract shows it, without its secret. */
 export const endpointSchema = z
@@ -27,7 +28,7 @@ export const endpointSchema = z
     rate_limit: rateLimitSchema.nullable(),
     timeout_ms: z.int(),
     retry_schedule: z.array(z.int()).nullable(),
-    ordering: z.literal('none'),
+    ordering: endpointOrdering,
     signatures: z.array(signatureVersion).openapi({ description: 'With which versions attempts are signed.' }),
     metadata: z.record(z.string(), z.string()),
     created_at: timeSchema,
@@ -66,7 +67,7 @@ export function presentEndpoint(row: EndpointRow): z.infer<typeof endpointSchema
     rate_limit: readRateLimit(row.rateLimit),
     timeout_ms: row.timeoutMs,
     retry_schedule: row.retrySchedule as number[] | null,
-    ordering: 'none',
+    ordering: row.ordering as z.infer<typeof endpointOrdering>,
     signatures: row.signatures as z.infer<typeof signatureVersion>[],
     metadata: row.metadata as Record<string, string>,
     created_at: writeTime(row.createdAt),

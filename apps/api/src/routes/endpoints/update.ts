@@ -8,6 +8,7 @@ import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { endpointSchema, presentEndpoint } from './endpoint.ts'
 import { endpointPatchInput, toColumns } from './endpoint-input.ts'
 import { endpointParameters } from './endpoint-parameters.ts'
+import { changeOfOrdering } from './lane.ts'
 import { changeOfRate, readRateLimit } from './rate-limit.ts'
 import { changeOfSignatures } from './signature-change.ts'
 import { changeOfStatus, forgiven } from './status-change.ts'
@@ -22,8 +23,9 @@ export const endpointUpdate = createRoute({
   description:
     'Replaces each named field whole; null sets its default. Once a pause is answered, no attempt begins. With another `url`, ' +
     'what is owed goes there from the next attempt on, and the failures of the old one are forgotten: its streak, its breaker ' +
-    'and any wait that it had asked for. So they are when a disabled endpoint is enabled. A version that `signatures` no longer ' +
-    'names signs no more, its secrets are gone; one that is new there has a secret made for it.',
+    'and any wait that it had asked for. So they are when a disabled endpoint is enabled. With another `ordering`, what is in ' +
+    'flight ends before the new one begins. A version that `signatures` no longer names signs no more, its secrets are gone; ' +
+    'one that is new there has a secret made for it.',
   middleware: [jsonBody],
   request: { params: endpointParameters, body: jsonRequest(endpointPatchInput) },
   responses: { 200: json(endpointSchema, 'Changed'), ...problems },
@@ -49,9 +51,10 @@ export function registerEndpointUpdate(app: App, deps: TenantRouteDeps & { doorb
           input.rate_limit === undefined ? {} : changeOfRate(readRateLimit(current.rateLimit), input.rate_limit)
         const row = await write(
           { ...columns, ...status.endpoint, ...signatures },
-          ({ url, maxInFlight, timeoutMs }) => {
+          ({ url, ordering, maxInFlight, timeoutMs }) => {
             const streak = url === current.url ? {} : forgiven
-            return { ...status.lane, ...rate, ...streak, maxInFlight, timeoutMs }
+            const order = changeOfOrdering(current.ordering, ordering)
+            return { ...status.lane, ...rate, ...streak, ...order, maxInFlight, timeoutMs }
           },
         )
         const told = status.event === null ? [] : await tell(status.event, 'by_request')

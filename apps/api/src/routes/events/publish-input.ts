@@ -1,10 +1,9 @@
 import { z } from '@hono/zod-openapi'
-import { isIdempotencyKey, type ScannedEvent } from '@posthorn/core'
+import { isIdempotencyKey, isOrderingKey, maxOrderingKeyLength, type ScannedEvent } from '@posthorn/core'
 import type { PublishEvent } from '@posthorn/core/sql'
 import { invalid } from '../../http/api-problem.ts'
 import { eventTypeSchema } from '../../http/ids.ts'
 import { timeInput } from '../../http/time.ts'
-import { onlyNull } from '../../http/unsupported.ts'
 import { problemFromZod } from '../../http/zod-problem.ts'
 import { channelSchema, maxChannels } from './event.ts'
 
@@ -18,6 +17,18 @@ const maxAheadMs = 30 * 86_400_000
 const deliverAt = timeInput
   .refine((time) => time.getTime() <= Date.now() + maxAheadMs, { error: 'Must be at most 30 days ahead.' })
   .openapi({ description: 'Not attempted before; at most 30 days ahead. A time in the past is now.' })
+
+const orderingKey = z
+  .string()
+  .refine(isOrderingKey, {
+    error: `Must be 1 to ${maxOrderingKeyLength} characters, none of them U+0000 or a lone surrogate.`,
+  })
+  .openapi({
+    minLength: 1,
+    maxLength: maxOrderingKeyLength,
+    example: 'order-1042',
+    description: 'At endpoints that are ordered by key, events of one key arrive one at a time, in publish order.',
+  })
 
 /**
  * One event to publish. The schema sees where the payload stands, and never the payload: its bytes are kept as they came.
@@ -33,7 +44,10 @@ export const publishInput = z
         example: { type: 'invoice.paid', data: { id: 1042, total: 99.5 } },
       }),
     channels: z.array(channelSchema).min(1).max(maxChannels).nullable().optional(),
-    ordering_key: onlyNull('Orders the events of one key.'),
+    ordering_key: orderingKey
+      .nullable()
+      .optional()
+      .openapi({ type: ['string', 'null'] }),
     deliver_at: deliverAt
       .nullable()
       .optional()
@@ -103,7 +117,7 @@ function toEvent(body: Buffer, { payload }: ScannedEvent, input: z.output<typeof
     type: input.type,
     payload: body.subarray(payload!.start, payload!.end),
     channels: input.channels ?? null,
-    orderingKey: null,
+    orderingKey: input.ordering_key ?? null,
     deliverAt: input.deliver_at ?? null,
   }
 }
