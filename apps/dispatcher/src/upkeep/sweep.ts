@@ -7,6 +7,8 @@ import type { Marks } from '../marks.ts'
 import type { Timing } from '../timing.ts'
 
 const lanesPerSweep = 1_000
+/** A sweep that was held up for seconds must not rest for a minute: where no doorbell rings, nothing else finds new work. */
+const longestRestMs = 5_000
 
 /**
  * Finds lanes with ready work from a rotating cursor. It must suffice alone: behind a pooler, after a lost notification, for
@@ -50,7 +52,7 @@ export function startSweep(deps: { pool: Pool; book: LaneBook; marks: Marks; tim
         if (whole) wholeAt = begun.at
       }
       const tookMs = performance.now() - startedAt
-      return Math.max(timing.sweepMs, tookMs * 20)
+      return Math.max(timing.sweepMs, Math.min(tookMs * 20, longestRestMs))
     },
   })
 }
