@@ -11,7 +11,7 @@ import { createRecovery } from './recovery.ts'
 
 /** Ten lanes of 20 would leave half of the dispatcher's slots empty: few endpoints get wider lanes. */
 const drains = [
-  { endpoints: 10, maxInFlight: 50, byDefault: true },
+  { endpoints: 10, maxInFlight: 100, byDefault: true },
   { endpoints: 1_000, maxInFlight: 20, byDefault: true },
   { endpoints: 10_000, maxInFlight: 20, byDefault: false },
 ]
