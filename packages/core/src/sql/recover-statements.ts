@@ -31,7 +31,9 @@ const endedStretch = `${lane}, stretch as materialized (
     and a.state in (5, 6) and a.outcome <> 4
   order by a.endpoint_id, a.event_id
   limit $5
-), candidate as materialized (
+)`
+
+const toOwe = `, candidate as materialized (
   select s.event_id, v.deliver_at, v.ordering_key, false as matches
   from (select distinct x.event_id from stretch x) s
   cross join lateral (
@@ -39,6 +41,12 @@ const endedStretch = `${lane}, stretch as materialized (
     where e.id = s.event_id and e.id >= $3 and e.id < $4 and e.tenant_id = $1
     limit 1
   ) v
+)`
+
+// The lane says already that they are the tenant's.
+const toCount = `, candidate as materialized (
+  select s.event_id, null::timestamptz as deliver_at, null::text as ordering_key, l.endpoint_id is null as matches
+  from (select distinct x.event_id from stretch x) s cross join lane l
 )`
 
 // Through all of the tenant's events. The conditions are those of posthorn.publish_many.
@@ -65,9 +73,8 @@ const chosen = `, chosen as materialized (
     select true as owed from posthorn.delivery d where d.event_id = c.event_id and d.endpoint_id = $2 limit 1
   ) live on true
   left join lateral (
-    select t.number from posthorn.attempt t
+    select max(t.number) as number from posthorn.attempt t
     where t.event_id = c.event_id and t.endpoint_id = $2 and t.event_id >= $3 and t.event_id < $4
-    order by t.number desc limit 1
   ) past on true
   left join lateral (
     select t.state from posthorn.attempt t
@@ -103,9 +110,12 @@ const all = '(select count(*) from made)::integer'
 
 /** Owes them again. `missed` walks all events of the tenant, `ended` what ended without success at the endpoint. */
 export const owe = {
-  ended: endedStretch + chosen + made + answer(all),
+  ended: endedStretch + toOwe + chosen + made + answer(all),
   missed: missedStretch + chosen + made + answer(all),
 }
 
 /** Counts what the former would owe. */
-export const count = { ended: endedStretch + chosen + answer(none), missed: missedStretch + chosen + answer(none) }
+export const count = {
+  ended: endedStretch + toCount + chosen + answer(none),
+  missed: missedStretch + chosen + answer(none),
+}
