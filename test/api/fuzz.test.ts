@@ -5,10 +5,11 @@ import { bodyTextOf, type Schema, schemaValue, segmentOf } from './openapi-arbit
 
 /*
  * Every operation of the OpenAPI document, with what it says and with what it does not: never a 5xx, every refusal a problem
- * document, every success of a kind that the document names, and the process lives. POSTHORN_TEST_FUZZ_SECONDS makes it longer,
- * POSTHORN_TEST_FUZZ_SEED another.
+ * document, every success of a kind that the document names, and the process lives. So many requests of each operation, the same
+ * each time; POSTHORN_TEST_FUZZ_SECONDS makes as many as come in that time, POSTHORN_TEST_FUZZ_SEED others.
  */
-const budgetMs = Number(process.env['POSTHORN_TEST_FUZZ_SECONDS'] ?? 25) * 1_000
+const requestsEach = 80
+const budgetMs = Number(process.env['POSTHORN_TEST_FUZZ_SECONDS'] ?? 0) * 1_000
 const seed = Number(process.env['POSTHORN_TEST_FUZZ_SEED'] ?? 20_261_129)
 
 type Operation = { method: string; path: string; spec: Schema }
@@ -66,16 +67,17 @@ function requestOf({ path, spec }: Operation): fc.Arbitrary<Request> {
     Object.fromEntries(inPath.map(({ name, schema }) => [name, segmentOf(known[name] ?? ['x'], schema)])),
   )
   const inQuery = parameters.filter((each) => each.in === 'query')
-  const query = fc.record(
+  const asked = fc.record(
     Object.fromEntries(inQuery.map(({ name, schema }) => [name, schemaValue(document, schema)])),
-    {
-      requiredKeys: [],
-    },
+    { requiredKeys: [] },
   )
+  // Each third asks for nothing, and so gets through to where there is something.
+  const query = fc.oneof({ arbitrary: asked, weight: 2 }, { arbitrary: fc.constant({}), weight: 1 })
   const inHeader = parameters.filter((each) => each.in === 'header')
   // What a client can send at all.
   const value = fc.stringMatching(/^[\x21-\x7e\xa0-\xff]{0,300}$/)
-  const headers = fc.record(Object.fromEntries(inHeader.map(({ name }) => [name, value])), { requiredKeys: [] })
+  const sent = fc.record(Object.fromEntries(inHeader.map(({ name }) => [name, value])), { requiredKeys: [] })
+  const headers = fc.oneof({ arbitrary: sent, weight: 2 }, { arbitrary: fc.constant({}), weight: 1 })
   const content = spec.requestBody?.content?.['application/json']
   const body = content === undefined ? fc.constant(undefined) : bodyTextOf(schemaValue(document, content.schema))
   const type = fc.oneof(
@@ -134,7 +136,7 @@ async function check(operation: Operation, request: Request): Promise<number> {
   return status
 }
 
-test('no operation answers with a 5xx, whatever it is asked', { timeout: budgetMs + 60_000 }, async () => {
+test('no operation answers with a 5xx, whatever it is asked', { timeout: budgetMs + 180_000 }, async () => {
   const seen = new Map<string, Set<number>>()
   let requests = 0
   for (const operation of operations) {
@@ -146,8 +148,9 @@ test('no operation answers with a 5xx, whatever it is asked', { timeout: budgetM
     })
     await fc.assert(property, {
       seed,
-      numRuns: 1_000_000,
-      interruptAfterTimeLimit: budgetMs / operations.length,
+      ...(budgetMs > 0
+        ? { numRuns: 1_000_000, interruptAfterTimeLimit: budgetMs / operations.length }
+        : { numRuns: requestsEach }),
       markInterruptAsFailure: false,
       endOnFailure: true,
     })
@@ -157,5 +160,5 @@ test('no operation answers with a 5xx, whatever it is asked', { timeout: budgetM
   const succeeded = [...seen].filter(([, statuses]) => [...statuses].some((status) => status >= 200 && status < 300))
   const never = [...seen.keys()].filter((id) => !succeeded.some(([each]) => each === id))
   expect(never.filter((id) => id !== 'testEndpoint')).toEqual([])
-  expect(requests).toBeGreaterThan(operations.length * 10)
+  expect(requests).toBeGreaterThanOrEqual(operations.length * 10)
 })
