@@ -116,7 +116,7 @@ describe.concurrent('every dispatcher is killed', () => {
     const job = async () => (await deleting.call('GET', `/jobs/${body.id}`)).body
     await eventually(async () => (await job()).status === 'done', 60_000)
     expect((await job()).done).toBeGreaterThanOrEqual(former)
-    await deleting.drained(30_000)
+    await deleting.drained(90_000)
     const { rows } = await deleting.pool.query<{ id: string; deliveries: number }>(
       `select posthorn.type_id('evt', id) as id, deliveries from posthorn.event where tenant_id = 'gone' order by id`,
     )
