@@ -6,6 +6,7 @@ import { isolation } from './isolation.ts'
 import { claimBlocked } from './isolation-claim.ts'
 import { latency } from './latency.ts'
 import { ordering } from './ordering.ts'
+import { orderingClaim } from './ordering-claim.ts'
 import { raw } from './raw.ts'
 import { createRecovery } from './recovery.ts'
 
@@ -43,4 +44,5 @@ export const scenarios: readonly Scenario[] = [
     byDefault: false,
   }),
   ordering,
+  orderingClaim,
 ]

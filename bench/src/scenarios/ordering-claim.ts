@@ -11,8 +11,11 @@ import {
   stateCode,
 } from '@posthorn/core/sql'
 import type pg from 'pg'
-import type { Stage } from '../scenario.ts'
-import { type Seeded, seedBacklog } from '../stage/seed.ts'
+import { median } from '../measure/statistics.ts'
+import type { Scenario, Stage } from '../scenario.ts'
+import { connectObserver } from '../stage/database.ts'
+import { type Seeded, seedBacklog, seedEndpoints } from '../stage/seed.ts'
+import { clear } from './ordering.ts'
 
 const stuckCount = 100_000
 const keys = 10_000
@@ -21,11 +24,50 @@ const claims = 150
 // A dispatcher's own: see its claimer.
 const rowsPerClaim = 200
 
+export const orderingClaim: Scenario = {
+  name: 'ordering-claim',
+  what: 'the time of a claim of 200 from one lane ordered by key, beside a key that holds 100,000, against one without order',
+  unit: 'ms',
+  yardstick: 'without order',
+  targets: [{ metric: 'ratio', is: 'below', value: 1.3, label: '1.3 of without order' }],
+  byDefault: false,
+  async run(stage) {
+    const observer = await connectObserver(stage.scope, stage.databaseUrl)
+    const [endpoint] = await seedEndpoints(observer, {
+      endpoints: [{ tenant: 'ordered', url: 'http://127.0.0.1:9/' }],
+      maxInFlight: 1_000,
+    })
+    const samples = { none: [] as number[], by_key: [] as number[] }
+    let holdUs = 0
+    for (const kind of ['none', 'by_key', 'none', 'by_key', 'none'] as const) {
+      stage.say(kind === 'none' ? 'claims without order' : 'claims beside a stuck key')
+      const measured = await claimBesideStuckKey(stage, observer, endpoint!, kind)
+      samples[kind].push(...measured.claimMs)
+      holdUs = Math.max(holdUs, measured.holdUs)
+      await observer.query(clear)
+    }
+    const value = median(samples.by_key)
+    return {
+      value,
+      ratio: value / median(samples.none),
+      metrics: {},
+      details: {
+        held: stuckCount,
+        keys,
+        waiting,
+        claim_ms_without_order: median(samples.none),
+        claim_ms_beside_stuck_key: value,
+        hold_us_each: holdUs,
+      },
+    }
+  },
+}
+
 /**
  * Claims of 200 from one lane, settled in between as succeeded. By key, another key holds 100,000 more behind a head that waits
  * for its retry.
  */
-export async function claimBesideStuckKey(
+async function claimBesideStuckKey(
   stage: Stage,
   observer: pg.Client,
   endpoint: Seeded,

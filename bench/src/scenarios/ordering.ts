@@ -1,29 +1,25 @@
 import { decodeId } from '@posthorn/core'
 import type pg from 'pg'
 import { type Receiver, startReceiver } from '../measure/raw-posts.ts'
-import { mean, median } from '../measure/statistics.ts'
-import type { Scenario, Stage } from '../scenario.ts'
+import { mean } from '../measure/statistics.ts'
+import type { Scenario } from '../scenario.ts'
 import { connectObserver } from '../stage/database.ts'
-import { type Seeded, seedBacklog, seedEndpoints } from '../stage/seed.ts'
+import { seedBacklog, seedEndpoints } from '../stage/seed.ts'
 import { drain } from './drain.ts'
 import { checkDrain } from './drain-check.ts'
-import { claimBesideStuckKey } from './ordering-claim.ts'
 
 const perKey = 10
 const maxInFlight = 1_000
 
 // What is left of a drain; the next finds the database as the first did.
-const clear = 'truncate posthorn.delivery, posthorn.event, posthorn.attempt'
+export const clear = 'truncate posthorn.delivery, posthorn.event, posthorn.attempt'
 
 export const ordering: Scenario = {
   name: 'ordering',
   what: 'a backlog of 10,000 keys with 10 deliveries each at one endpoint, ordered by key, against the same without order',
   unit: 'deliveries/s',
   yardstick: 'without order',
-  targets: [
-    { metric: 'ratio', is: 'least', value: 0.75, label: '0.75 of without order' },
-    { metric: 'claim_ratio', is: 'below', value: 1.3, label: 'claim p50 1.3 times' },
-  ],
+  targets: [{ metric: 'ratio', is: 'least', value: 0.75, label: '0.75 of without order' }],
   byDefault: false,
   async run(stage) {
     const observer = await connectObserver(stage.scope, stage.databaseUrl)
@@ -49,12 +45,11 @@ export const ordering: Scenario = {
       if (kind === 'by_key') await checkOrder(observer, receiver)
       await observer.query(clear)
     }
-    const claims = await measureClaims(stage, observer, endpoints)
     const value = mean(rates.by_key)
     return {
       value,
       ratio: value / mean(rates.none),
-      metrics: { claim_ratio: claims.by_key / claims.none },
+      metrics: {},
       details: {
         deliveries,
         keys: keys.length,
@@ -62,10 +57,6 @@ export const ordering: Scenario = {
         by_key: rates.by_key,
         wal_bytes_per_delivery_without_order: mean(walBytes.none),
         wal_bytes_per_delivery_by_key: mean(walBytes.by_key),
-        claim_ms_without_order: claims.none,
-        claim_ms_beside_stuck_key: claims.by_key,
-        claim_ratio: claims.by_key / claims.none,
-        hold_us_each: claims.holdUs,
       },
     }
   },
@@ -88,17 +79,4 @@ async function checkOrder(observer: pg.Client, receiver: Receiver): Promise<void
     if (at < (last.get(key) ?? -1)) throw new Error(`the drain was not done in order: ${name} of ${key} was overtaken`)
     last.set(key, at)
   }
-}
-
-async function measureClaims(stage: Stage, observer: pg.Client, endpoints: readonly Seeded[]) {
-  const samples = { none: [] as number[], by_key: [] as number[] }
-  let holdUs = 0
-  for (const kind of ['none', 'by_key', 'none', 'by_key'] as const) {
-    stage.say(kind === 'none' ? 'claims without order' : 'claims beside a stuck key')
-    const measured = await claimBesideStuckKey(stage, observer, endpoints[0]!, kind)
-    samples[kind].push(...measured.claimMs)
-    holdUs = Math.max(holdUs, measured.holdUs)
-    await observer.query(clear)
-  }
-  return { none: median(samples.none), by_key: median(samples.by_key), holdUs }
 }

@@ -34,7 +34,7 @@ with counted as materialized (
   -- At a strict lane, the head that waits: one that is ready before others, of which there are some after a change by key.
   select c.nth, c.endpoint_id, c.strict, c.timeout_ms, c.ready_from, c.interval_us, c.lowest, c.keys, c.room, c.most,
     head.at as head_at, head.ticket as head_ticket, coalesce(head.state = 2, false) as stuck,
-    case when head.at is not null then 0 when c.strict then least(c.most, 1) when c.most > 0 then c.most * 2 + 16 else 0 end
+    case when head.at is not null then 0 when c.strict then least(c.most, 1) when c.most > 0 then c.most + c.most / 8 + 16 else 0 end
       as look
   from counted c
   left join lateral (
@@ -64,36 +64,37 @@ with counted as materialized (
     limit lane.look
   ) r
 ), judged as materialized (
-  select x.nth, x.endpoint_id, x.strict, x.timeout_ms, x.interval_us, x.most, x.at, x.ticket, x.free,
-    sum(x.free::integer) over (partition by x.nth order by x.ticket) as free_of_lane,
-    sum(x.free::integer) over (order by x.nth, x.ticket) as free_of_all
+  -- By itself, or each use of it would look for the head once more.
+  select m.nth, m.endpoint_id, m.strict, m.timeout_ms, m.interval_us, m.most, m.at, m.ticket,
+    case
+      when m.head or m.order_key is null or m.strict then true
+      when m.of_key > 1 or m.leased then false
+      else (
+        select true from posthorn.delivery h
+        where h.endpoint_id = m.endpoint_id and h.order_key = m.order_key and h.head and h.state <> 1
+        order by h.ticket desc limit 1) is null
+    end as free
   from (
-    select m.nth, m.endpoint_id, m.strict, m.timeout_ms, m.interval_us, m.most, m.at, m.ticket,
-      case
-        when m.head or m.order_key is null or m.strict then true
-        when m.of_key > 1 or m.leased then false
-        else (
-          select true from posthorn.delivery h
-          where h.endpoint_id = m.endpoint_id and h.order_key = m.order_key and h.head and h.state <> 1
-          order by h.ticket desc limit 1) is null
-      end as free
-    from (
-      select met.nth, met.endpoint_id, met.strict, met.timeout_ms, met.interval_us, met.most, met.at, met.ticket,
-        met.order_key, met.head, met.leased,
-        row_number() over (partition by met.nth, met.order_key order by met.head desc, met.ticket) as of_key
-      from met
-    ) m
-  ) x
+    select met.nth, met.endpoint_id, met.strict, met.timeout_ms, met.interval_us, met.most, met.at, met.ticket,
+      met.order_key, met.head, met.leased,
+      row_number() over (partition by met.nth, met.order_key order by met.head desc, met.ticket) as of_key
+    from met
+  ) m
 ), taken as materialized (
   -- In the order of their tickets, and so are those that they get.
   select j.nth, j.endpoint_id, j.strict, j.timeout_ms, j.interval_us, j.at, j.ticket, j.free,
     nextval('posthorn.ticket') as next_ticket
   from (
-    select judged.nth, judged.endpoint_id, judged.strict, judged.timeout_ms, judged.interval_us, judged.at, judged.ticket,
-      judged.free
-    from judged
-    where judged.free_of_lane <= judged.most and judged.free_of_all <= $9
-    order by judged.nth, judged.ticket
+    select x.nth, x.endpoint_id, x.strict, x.timeout_ms, x.interval_us, x.at, x.ticket, x.free
+    from (
+      select judged.nth, judged.endpoint_id, judged.strict, judged.timeout_ms, judged.interval_us, judged.most, judged.at,
+        judged.ticket, judged.free,
+        count(*) filter (where judged.free) over (partition by judged.nth order by judged.ticket) as free_of_lane,
+        count(*) filter (where judged.free) over (order by judged.nth, judged.ticket) as free_of_all
+      from judged
+    ) x
+    where x.free_of_lane <= x.most and x.free_of_all <= $9
+    order by x.nth, x.ticket
   ) j
 ), changed as (
   update posthorn.delivery d

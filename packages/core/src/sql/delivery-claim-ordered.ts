@@ -37,7 +37,9 @@ export async function leaseOrderedDeliveries(
   lanes: readonly Asked[],
 ): Promise<LaneClaim[]> {
   if (lanes.length === 0) return []
-  const { rows } = await client.query<OrderedLane | OrderedLease>({
+  // It has one right plan, and planning takes as long as running it.
+  const planned = client.query('set local plan_cache_mode = force_generic_plan')
+  const leasing = client.query<OrderedLane | OrderedLease>({
     name: 'claim-lease-ordered',
     text: leaseOrdered,
     values: [
@@ -54,6 +56,7 @@ export async function leaseOrderedDeliveries(
       options.dispatcherId,
     ],
   })
+  const [, { rows }] = await Promise.all([planned, leasing])
   const claims: LaneClaim[] = []
   const leases = Map.groupBy(rows.filter(isLease), (row) => row.nth)
   for (const row of rows) {
