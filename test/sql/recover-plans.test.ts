@@ -1,7 +1,7 @@
 import { countRecoverable, idBounds, type RecoverState, startTenantDelete, workOnJob } from '@posthorn/core/sql'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { useBench } from './claim-fixture.ts'
-import { addEvents, addReceiver, before, log, paceOf, type Receiver, recover } from './job-fixture.ts'
+import { addEvents, addReceiver, before, finish, log, paceOf, type Receiver, recover } from './job-fixture.ts'
 import { type Captured, createCapture } from './plans-capture.ts'
 
 /*
@@ -89,8 +89,9 @@ test.each<{ states: RecoverState[] }>([
 
 test('the deletion of a tenant', async () => {
   await bench.pool.query('delete from posthorn.delivery where endpoint_id = $1', [receiver.endpoint])
-  await startTenantDelete(bench.pool, receiver.tenant)
-  for (let turn = 0; turn < 300; turn++) if ((await workOnJob(capture.pool, paceOf(batch))) === null) break
+  const job = await startTenantDelete(bench.pool, receiver.tenant)
+  // To its end, however many turns that takes: it waits for every transaction that is open on the server, those of other files too.
+  await finish(capture.pool, job!.id, batch)
   await expectBounded(batch * 2)
   const { rows } = await bench.pool.query('select from posthorn.event where tenant_id = $1', [receiver.tenant])
   expect(rows).toEqual([])
