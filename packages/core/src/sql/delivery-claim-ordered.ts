@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/pool.ts'
 import { takeTokens, waitForTokens } from '../rate/bucket.ts'
-import { type Asked, type ClaimOptions, type LaneClaim, rateOfLane } from './delivery-claim.ts'
+import { type Asked, addLease, type ClaimOptions, type LaneClaim, rateOfLane } from './delivery-claim.ts'
 import { leaseOrdered } from './delivery-claim-ordered-statement.ts'
 
 type OrderedLane = {
@@ -63,7 +63,7 @@ export async function leaseOrderedDeliveries(
     if (row.event_id !== null) continue
     const lane = lanes[Number(row.nth) - 1]!
     const claim = claimOf(row, lane)
-    for (const lease of leases.get(row.nth) ?? []) addLease(claim, lease, lane)
+    for (const lease of leases.get(row.nth) ?? []) addLease(claim, lease, lane, lease.keyed)
     // Where it gave less than it might, and yet not all: the limit of the claim. It is the first in line next time.
     claim.limited = row.taken < row.met && claim.leases.length < row.most
     if (claim.limited || isDrained(row)) claim.asked++
@@ -100,24 +100,4 @@ function claimOf(row: OrderedLane, lane: Asked): LaneClaim {
     stuck: row.stuck,
     rewound: lane.rewound,
   }
-}
-
-/** Widens what its lane's claim has seen. */
-function addLease(claim: LaneClaim, row: OrderedLease, lane: Asked): void {
-  const ticket = BigInt(row.ticket)
-  if (claim.lowestLeased === null || ticket < claim.lowestLeased) claim.lowestLeased = ticket
-  claim.leases.push({
-    eventId: row.event_id,
-    endpointId: lane.endpointId,
-    ticket: row.ticket,
-    number: row.attempts,
-    step: row.step,
-    fresh: row.fresh,
-    ageMs: Number(row.age_ms),
-    version: lane.version,
-    timeoutMs: lane.timeout_ms,
-    watched: lane.watched,
-    probe: lane.probing,
-    head: row.keyed,
-  })
 }

@@ -244,7 +244,9 @@ function gatherByLane(rows: readonly (LaneRow | LeaseRow)[], locked: readonly As
   for (const row of rows) {
     if (row.event_id === null) continue
     const claim = claims.get(row.endpoint_id)!
-    claim.leases.push(leaseOf(row, lanes.get(row.endpoint_id)!, claim))
+    const ready = BigInt(row.ready_ticket)
+    if (ready >= claim.nextReady) claim.nextReady = ready + 1n
+    addLease(claim, row, lanes.get(row.endpoint_id)!, false)
     taken++
   }
   for (const claim of claims.values()) {
@@ -258,16 +260,19 @@ function gatherByLane(rows: readonly (LaneRow | LeaseRow)[], locked: readonly As
   return [...claims.values()]
 }
 
-/** The lease of a row; widens what its lane's claim has seen. */
-function leaseOf(row: LeaseRow, lane: Asked, claim: LaneClaim): Lease {
-  const ready = BigInt(row.ready_ticket)
-  if (ready >= claim.nextReady) claim.nextReady = ready + 1n
+/** Adds the lease of a row to its lane's claim, and widens what that has seen. `head`: see Lease. */
+export function addLease(
+  claim: LaneClaim,
+  row: Omit<LeaseRow, 'endpoint_id' | 'ready_ticket'>,
+  lane: Asked,
+  head: boolean,
+): void {
   // The lane's older leases, if any, all have lower tickets than the ones just drawn.
   const ticket = BigInt(row.ticket)
   if (claim.lowestLeased === null || ticket < claim.lowestLeased) claim.lowestLeased = ticket
-  return {
+  claim.leases.push({
     eventId: row.event_id,
-    endpointId: row.endpoint_id,
+    endpointId: lane.endpointId,
     ticket: row.ticket,
     number: row.attempts,
     step: row.step,
@@ -277,6 +282,6 @@ function leaseOf(row: LeaseRow, lane: Asked, claim: LaneClaim): Lease {
     timeoutMs: lane.timeout_ms,
     watched: lane.watched,
     probe: lane.probing,
-    head: false,
-  }
+    head,
+  })
 }
