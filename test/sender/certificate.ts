@@ -60,10 +60,11 @@ export function issue(names: string[], { expired = false, future = false, issuer
     der(0xa3, sequence(isAuthority, altNames)),
   )
   const signature = der(0x03, bytes(0), sign('sha256', content, issuer?.privateKey ?? privateKey))
-  const base64 = sequence(content, ecdsaWithSha256, signature).toString('base64')
+  // No empty line behind a last line that is full: no reader of PEM takes that.
+  const lines = sequence(content, ecdsaWithSha256, signature).toString('base64').match(/.{1,64}/g)!
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
-    cert: `-----BEGIN CERTIFICATE-----\n${base64.replaceAll(/(.{64})/g, '$1\n')}\n-----END CERTIFICATE-----\n`,
+    cert: `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`,
     subject,
     privateKey,
   }
