@@ -61,7 +61,9 @@ export function issue(names: string[], { expired = false, future = false, issuer
   )
   const signature = der(0x03, bytes(0), sign('sha256', content, issuer?.privateKey ?? privateKey))
   // No empty line behind a last line that is full: no reader of PEM takes that.
-  const lines = sequence(content, ecdsaWithSha256, signature).toString('base64').match(/.{1,64}/g)!
+  const lines = sequence(content, ecdsaWithSha256, signature)
+    .toString('base64')
+    .match(/.{1,64}/g)!
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
     cert: `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`,
