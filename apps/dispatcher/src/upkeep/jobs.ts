@@ -40,7 +40,9 @@ export function startJobs(deps: {
       const job = { job: encodeId('job', step.id), kind: step.kind }
       if (step.status === 'done') log.info(job, 'a job is done')
       if (step.status === 'failed') log.warn({ ...job, reason: step.error }, 'a job has failed')
-      return step.status === 'waiting' ? Math.min(timing.jobsMs, step.restMs) : step.restMs
+      if (step.status === 'waiting') return Math.min(timing.jobsMs, step.restMs)
+      // Timers fire up to a millisecond early; and who comes before the rest is over finds nothing, and looks again much later.
+      return Math.ceil(step.restMs) + 1
     },
   })
 }
