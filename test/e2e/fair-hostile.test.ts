@@ -108,8 +108,11 @@ test('a gallery of hostile receivers, all at once, costs the others nothing', as
 
   expect(duplicates(receiver.requests)).toBe(0)
   const quiet = Math.max(alone.p50, again.p50)
-  // A hundredth of a second is below what a busy machine can tell apart.
+  // Not the slowest: for the first fifth of a second the gallery's own thread and the dispatcher, which uses two thirds of a
+  // core then, fill the machine that all others run on as well. And a hundredth of a second is below what a busy machine can
+  // tell apart.
   expect(beside.p50).toBeLessThanOrEqual(Math.max(quiet * 1.5, quiet + 10))
+  expect(beside.count).toBeGreaterThanOrEqual(0.95 * alone.count)
   if (before && after) expect(after.peak - before.now).toBeLessThan(100)
   const output = cluster.dispatchers[0]!.output()
   expect(output).not.toMatch(/does not know|uncaught|could not be (logged|settled|made)/i)

@@ -79,6 +79,7 @@ export type Traffic = {
 export type Latencies = {
   count: number
   p50: number
+  p90: number
   p99: number
   max: number
   /** Until the publish was answered: what of the above was not the dispatchers'. */
@@ -132,6 +133,7 @@ export function startTraffic(
       return {
         count: took.length,
         p50: percentile(took, 0.5),
+        p90: percentile(took, 0.9),
         p99: percentile(took, 0.99),
         max: Math.max(...took),
         publishP50: percentile(publishMs, 0.5),
