@@ -28,7 +28,7 @@ import {
 const bench = useBench(16)
 
 function draining() {
-  const loop = startDrain({ pool: bench.pool, timing: { ...defaultTiming, drainMs: 10 }, log: createLog('warn') })
+  const loop = startDrain({ pool: bench.pool, timing: { ...defaultTiming, unaskedMs: 10 }, log: createLog('warn') })
   onTestFinished(loop.stop)
   return loop
 }

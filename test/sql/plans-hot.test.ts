@@ -5,11 +5,11 @@ import {
   expireWaiting,
   finishLaneDrain,
   giveBackDeliveries,
+  lookOut,
   noLane,
   promoteDeliveries,
   readDrainingLanes,
   readEventsToSend,
-  readLowestLeased,
   readNextDue,
   reclaimDeliveries,
   sweepLanes,
@@ -158,12 +158,20 @@ describe.each([
     expect(indexesOf(await plansOf(/as ms/))).toEqual(['delivery_scheduled'])
   })
 
-  test('reclaim and the lowest lease', async () => {
+  test('reclaim', async () => {
     const options = { silentMs: 3_600_000, graceMs: 15_000, defaultSteps: 9, limit: 50, startGraceMs: 0 }
     expect((await reclaimDeliveries(capture.pool, { ...options, low: 0n })).taken).toHaveLength(50)
     expect(indexesOf(await plansOf(/with lost/))).toEqual(['delivery_leased'])
-    await readLowestLeased(capture.pool, 0n)
-    expect(indexesOf(await plansOf(/min\(d\.ticket\)/))).toEqual(['delivery_leased'])
+  })
+
+  test('the look-out reads nothing but the indexes of what it looks for', async () => {
+    const from = { due: '-infinity', settledMs: 0 }
+    await lookOut(capture.pool, { low: 0n, silentMs: 3_600_000, startGraceMs: 0, from })
+    const nodes = await plansOf(/min\(d\.ticket\)/)
+    const read = nodes.filter((node) => node['Relation Name'] === 'delivery' || node['Relation Name'] === 'lane')
+    expect(read.length).toBeGreaterThan(3)
+    for (const node of read) expect(node['Node Type']).not.toBe('Seq Scan')
+    expect(indexesOf(nodes)).toEqual(expect.arrayContaining(['delivery_leased', 'delivery_scheduled']))
   })
 
   test('payloads are read by key from the one partition of each event', async () => {

@@ -120,7 +120,7 @@ test('a row that was due before its transaction committed is promoted at once, n
     pool: bench.pool,
     book: { offer: () => undefined } as unknown as LaneBook,
     marks,
-    timing: { ...defaultTiming, promoteMs: 10 },
+    timing: { ...defaultTiming, unaskedMs: 10 },
     log: createLog('error'),
   })
   onTestFinished(loop.stop)

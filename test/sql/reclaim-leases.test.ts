@@ -2,8 +2,8 @@ import { createLog } from '@posthorn/core'
 import {
   beatDispatcher,
   giveBackDeliveries,
+  lookOut,
   type ReclaimOptions,
-  readLowestLeased,
   reclaimDeliveries,
   registerDispatcher,
 } from '@posthorn/core/sql'
@@ -11,6 +11,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { LaneBook } from '../../apps/dispatcher/src/lane-book.ts'
 import { createMarks } from '../../apps/dispatcher/src/marks.ts'
 import { defaultTiming } from '../../apps/dispatcher/src/timing.ts'
+import { startLookout } from '../../apps/dispatcher/src/upkeep/lookout.ts'
+import { startPromote } from '../../apps/dispatcher/src/upkeep/promote.ts'
 import { startReclaim } from '../../apps/dispatcher/src/upkeep/reclaim.ts'
 import { eventually } from '../support/wait.ts'
 import { addLane, leasesOf, loggedAt, owe, owedAt, scheduled, settle, settlementOf, useBench } from './claim-fixture.ts'
@@ -169,15 +171,27 @@ test('a claim that commits late is not below the tickets that reclaim still look
   await leasesOf(bench, [early])
   await beat()
 
-  const loop = startReclaim({
+  let lowest = 0n
+  const deps = {
     pool: bench.pool,
     book: { offer: (id: string) => offered.push(id) } as unknown as LaneBook,
     marks,
-    timing: { ...defaultTiming, reclaimMs: 5, silentMs: hourMs, startGraceMs: 0 },
-    defaultSteps: 9,
+    timing: { ...defaultTiming, lookoutMs: 5, silentMs: hourMs, startGraceMs: 0 },
     log: createLog('silent'),
+  }
+  const promote = startPromote(deps)
+  const reclaim = startReclaim({ ...deps, low: () => lowest, defaultSteps: 9 })
+  const other = { hurry: () => undefined }
+  const lookout = startLookout({
+    ...deps,
+    told: { promote, reclaim, drain: other, reorder: other, jobs: other },
+    onLow: (low) => {
+      lowest = low
+    },
   })
-  onTestFinished(loop.stop)
+  onTestFinished(async () => {
+    await Promise.all([lookout.stop(), reclaim.stop(), promote.stop()])
+  })
   for (let turn = 0; turn < 10; turn++) await beat()
   expect(marks.safe()).toBeLessThan(BigInt(rows[0]!.ticket))
   await claiming.query('commit')
@@ -194,15 +208,20 @@ test('a claim that commits late is not below the tickets that reclaim still look
   await eventually(() => offered.includes(early), 3_000)
 })
 
-test('the lowest lease is told, or that there is none', async () => {
+test('the look-out tells the lowest lease, or that there is none', async () => {
   await bench.pool.query('delete from posthorn.delivery')
-  expect(await readLowestLeased(bench.pool, 0n)).toBeNull()
+  const from = { due: '-infinity', settledMs: 0 }
+  const look = (low: bigint) => lookOut(bench.pool, { low, silentMs: hourMs, startGraceMs: 0, from })
+  const idle = { lost: false, lowest: null, dueMs: null, reordering: false, draining: false, job: false }
+  expect(await look(0n)).toEqual(idle)
   const lane = await addLane(bench.pool)
   await owe(bench.pool, lane, 2)
   const leases = await leasesOf(bench, [lane])
   const tickets = leases.map((lease) => BigInt(lease.ticket)).sort((a, b) => (a < b ? -1 : 1))
-  expect(await readLowestLeased(bench.pool, 0n)).toBe(tickets[0])
-  expect(await readLowestLeased(bench.pool, tickets[0]! + 1n)).toBe(tickets[1])
+  expect(await look(0n)).toEqual({ ...idle, lowest: tickets[0] })
+  expect(await look(tickets[0]! + 1n)).toEqual({ ...idle, lowest: tickets[1] })
+  await endLeases(lane)
+  expect(await look(0n)).toEqual({ ...idle, lowest: tickets[0], lost: true })
 })
 
 test('a lease given back is as if it had never been: not logged, not counted, its number free again', async () => {

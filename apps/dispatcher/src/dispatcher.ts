@@ -17,6 +17,7 @@ import { startDrain } from './upkeep/drain.ts'
 import { startExpire, startExpireOrdered } from './upkeep/expire.ts'
 import { startKeys, startPartitions, startVacuum } from './upkeep/housekeeping.ts'
 import { startJobs } from './upkeep/jobs.ts'
+import { startLookout } from './upkeep/lookout.ts'
 import { startPromote } from './upkeep/promote.ts'
 import { startReclaim } from './upkeep/reclaim.ts'
 import { startReorder } from './upkeep/reorder.ts'
@@ -112,7 +113,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
     }
     for (const lane of result.blocked) book.block(lane.endpointId, lane.ms + 10)
     for (const id of result.rung) book.offer(id, 'doorbell')
-    if (dueMs < timing.promoteMs) setTimeout(promote.hurry, dueMs)
+    if (dueMs < timing.lookoutMs) setTimeout(promote.hurry, dueMs)
     bell.ring()
   }
 
@@ -151,14 +152,30 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
   const upkeep = { pool: upkeepPool, book, marks, timing, log }
   const sweep = startSweep(upkeep)
   const promote = startPromote(upkeep)
+  let lowestLeased = 0n
+  const told = {
+    promote,
+    reclaim: startReclaim({
+      ...upkeep,
+      low: () => lowestLeased,
+      defaultSteps: config.retryScheduleSeconds.length,
+    }),
+    drain: startDrain(upkeep),
+    reorder: startReorder(upkeep),
+    jobs: startJobs({ ...upkeep, pool: jobsPool, retentionMs: config.retentionMs }),
+  }
+  const lookout = startLookout({
+    ...upkeep,
+    told,
+    onLow: (low) => {
+      lowestLeased = low
+    },
+  })
   const loops = [
     sweep,
-    promote,
-    startReclaim({ ...upkeep, defaultSteps: config.retryScheduleSeconds.length }),
-    startDrain(upkeep),
-    startReorder(upkeep),
+    lookout,
+    ...Object.values(told),
     startExpire({ ...upkeep, maxAgeMs: config.maxAgeMs }),
-    startJobs({ ...upkeep, pool: jobsPool, retentionMs: config.retentionMs }),
     startExpireOrdered({ ...upkeep, maxAgeMs: config.maxAgeMs }),
     startPartitions({ ...upkeep, url: databaseUrl, retentionMs: config.retentionMs }),
     startVacuum({ ...upkeep, url: databaseUrl }),

@@ -8,24 +8,18 @@ export type Timing = {
   silentMs: number
   /** How long a lease outlives its endpoint's time-out: the room that a settle has. */
   graceMs: number
-  /** How often lost leases are looked for. */
-  reclaimMs: number
+  /** How often is looked for lost leases, deliveries that are due, lanes that drain or change their ordering, and jobs. */
+  lookoutMs: number
+  /** How often, at least, those look for themselves. */
+  unaskedMs: number
   /** How long after the database's start no lease is taken back: settles that its outage held up come first. */
   startGraceMs: number
-  /** How often, at least, scheduled deliveries are looked at. */
-  promoteMs: number
   /** Shortest time between two sweeps. */
   sweepMs: number
   /** How often the sweep looks from the first ticket on, whatever the marks say. */
   sweepAllMs: number
-  /** How often closed lanes are drained, and what happens at most once a day is looked at. */
-  drainMs: number
-  /** How often lanes whose ordering was changed are looked for. */
-  reorderMs: number
   /** How often, at most, the lanes where deliveries wait are gone through for those that are too old. */
   expireMs: number
-  /** How often jobs are looked for. */
-  jobsMs: number
   partitionsMs: number
   vacuumMs: number
   keysMs: number
@@ -38,15 +32,12 @@ export const defaultTiming: Timing = Object.freeze({
   abortAfterMs: 10_000,
   silentMs: 14_000,
   graceMs: 15_000,
-  reclaimMs: 500,
+  lookoutMs: 500,
+  unaskedMs: 30_000,
   startGraceMs: 15_000,
-  promoteMs: 1_000,
   sweepMs: 250,
   sweepAllMs: 30_000,
-  drainMs: 1_000,
-  reorderMs: 500,
-  expireMs: 10_000,
-  jobsMs: 1_000,
+  expireMs: 60_000,
   partitionsMs: 600_000,
   vacuumMs: 5_000,
   keysMs: 60_000,

@@ -15,7 +15,7 @@ export function startDrain(deps: { pool: Pool; timing: Timing; log: Log }): Loop
     name: 'drain',
     log,
     afterFaultMs: 2_000,
-    firstMs: timing.drainMs,
+    firstMs: timing.unaskedMs,
     async run() {
       let canceled = 0
       for (const endpointId of await readDrainingLanes(pool, lanesAtOnce)) {
@@ -28,7 +28,7 @@ export function startDrain(deps: { pool: Pool; timing: Timing; log: Log }): Loop
           log.info({ endpoint: endpointName(endpointId) }, 'what was owed to a closed endpoint is canceled')
         }
       }
-      return canceled > 0 ? 50 : timing.drainMs
+      return canceled > 0 ? 50 : timing.unaskedMs
     },
   })
 }

@@ -23,26 +23,31 @@ export function startJobs(deps: {
 }): Loop {
   const { pool, book, retentionMs, timing, log } = deps
   const pace = createJobPace()
-  let forgetAt = performance.now() + timing.jobsMs
+  let forgetAt = performance.now() + timing.unaskedMs
+  let restedAt = 0
   return startLoop({
     name: 'jobs',
     log,
     afterFaultMs: 2_000,
-    firstMs: timing.jobsMs,
+    firstMs: timing.unaskedMs,
     async run() {
+      // Whoever hurries us does not know of the rest.
+      const restMs = restedAt - performance.now()
+      if (restMs > 0) return restMs
       if (performance.now() >= forgetAt) {
         const gone = await deleteEndedJobs(pool, retentionMs, jobsBatch)
         if (gone < jobsBatch) forgetAt = performance.now() + forgetEveryMs
       }
       const step = await workOnJob(pool, pace)
-      if (step === null) return timing.jobsMs
+      if (step === null) return timing.unaskedMs
       for (const lane of step.rung) book.offer(lane, 'doorbell')
       const job = { job: encodeId('job', step.id), kind: step.kind }
       if (step.status === 'done') log.info(job, 'a job is done')
       if (step.status === 'failed') log.warn({ ...job, reason: step.error }, 'a job has failed')
-      if (step.status === 'waiting') return Math.min(timing.jobsMs, step.restMs)
       // Timers fire up to a millisecond early; and who comes before the rest is over finds nothing, and looks again much later.
-      return Math.ceil(step.restMs) + 1
+      const pauseMs = Math.ceil(step.restMs) + 1
+      restedAt = performance.now() + pauseMs
+      return pauseMs
     },
   })
 }

@@ -17,7 +17,7 @@ export function startReorder(deps: { pool: Pool; book: LaneBook; timing: Timing;
     name: 'reorder',
     log,
     afterFaultMs: 2_000,
-    firstMs: timing.reorderMs,
+    firstMs: timing.unaskedMs,
     async run() {
       let waiting = 0
       for (const endpointId of await readReorderingLanes(pool, lanesAtOnce)) {
@@ -32,7 +32,7 @@ export function startReorder(deps: { pool: Pool; book: LaneBook; timing: Timing;
         book.offer(endpointId, 'sweep-all')
         log.info({ endpoint: endpointName(endpointId) }, 'an endpoint follows its new ordering')
       }
-      return waiting > 0 ? waitingMs : timing.reorderMs
+      return waiting > 0 ? waitingMs : timing.unaskedMs
     },
   })
 }

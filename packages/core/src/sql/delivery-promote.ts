@@ -10,11 +10,14 @@ import type { Queryable } from '../db/pool.ts'
  *   - `from` spares the scan the dead entries below it, but not those since `settled`: a moment before which every
  *     transaction that could bring a row with an earlier due_at has ended. A row may be due before it is committed.
  */
+const scheduledFrom = (due: string, settledMs: string): string =>
+  `d.state = 2 and d.due_at >= least(${due}::timestamptz, to_timestamp(${settledMs}::float8 / 1000))`
+
 const promoteDue = `
 with due as materialized (
   select d.ctid as at, d.due_at
   from posthorn.delivery d
-  where d.state = 2 and d.due_at <= now() and d.due_at >= least($1::timestamptz, to_timestamp($3::float8 / 1000))
+  where d.due_at <= now() and ${scheduledFrom('$1', '$3')}
   order by d.due_at
   limit $2
   for update skip locked
@@ -29,9 +32,9 @@ select moved.endpoint_id, count(*)::integer as promoted, max(moved.due_at)::text
 from moved group by moved.endpoint_id`
 
 // The next moment at which there is something to promote, in milliseconds from now; the index gives it at once.
-const nextDue = `
-select ceil(extract(epoch from d.due_at - now()) * 1000)::bigint as ms
-from posthorn.delivery d where d.state = 2 and d.due_at >= least($1::timestamptz, to_timestamp($2::float8 / 1000))
+export const nextDue = (due: string, settledMs: string): string => `
+select ceil(extract(epoch from d.due_at - now()) * 1000)::float8 as ms
+from posthorn.delivery d where ${scheduledFrom(due, settledMs)}
 order by d.due_at limit 1`
 
 export type Promoted = { endpointIds: string[]; count: number; lastDueAt: string | null }
@@ -61,10 +64,10 @@ export async function promoteDeliveries(db: Queryable, from: PromoteFrom, limit:
 
 /** Milliseconds until the next scheduled delivery is due (0 when it is), or null when none is scheduled. */
 export async function readNextDue(db: Queryable, from: PromoteFrom): Promise<number | null> {
-  const { rows } = await db.query<{ ms: string }>({
+  const { rows } = await db.query<{ ms: number }>({
     name: 'next-due',
-    text: nextDue,
+    text: nextDue('$1', '$2'),
     values: [from.due, from.settledMs],
   })
-  return rows[0] === undefined ? null : Math.max(0, Number(rows[0].ms))
+  return rows[0] === undefined ? null : Math.max(0, rows[0].ms)
 }

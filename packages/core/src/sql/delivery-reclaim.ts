@@ -15,8 +15,14 @@ import { endedHeads, releaseNext } from './order-release.ts'
  *     transaction.
  *   - The row gets a new ticket: what the old holder settles later matches nothing.
  *   - Where it ends a head, the next of its key goes, in the same transaction: see order-release.ts.
- *   - `low` is a ticket below which no row is leased: see `lowest`. It spares the scan the index's dead entries.
+ *   - `low` is a ticket below which no row is leased: see upkeep-lookout.ts. It spares the scan the index's dead entries.
  */
+export const lostLease = (silentMs: string, startGraceMs: string): string => `
+    pg_postmaster_start_time() < now() - ${startGraceMs}::integer * interval '1 millisecond'
+    and (d.lease_expires_at < now()
+      or d.dispatcher_id <> all (array(
+        select x.id from posthorn.dispatcher x where x.heartbeat_at >= now() - ${silentMs}::integer * interval '1 millisecond')))`
+
 const reclaimLeases = `
 with lost as materialized (
   select d.ctid as at, d.event_id, d.endpoint_id, d.attempts, l.tenant_id, l.status >= 2 as closed,
@@ -26,11 +32,7 @@ with lost as materialized (
   from posthorn.delivery d
   join posthorn.lane l on l.endpoint_id = d.endpoint_id
   join posthorn.endpoint e on e.id = d.endpoint_id
-  where d.state = 1 and d.ticket >= $1::bigint
-    and pg_postmaster_start_time() < now() - $6::integer * interval '1 millisecond'
-    and (d.lease_expires_at < now()
-      or d.dispatcher_id <> all (array(
-        select x.id from posthorn.dispatcher x where x.heartbeat_at >= now() - $2::integer * interval '1 millisecond')))
+  where d.state = 1 and d.ticket >= $1::bigint and ${lostLease('$2', '$6')}
   order by d.event_id, d.endpoint_id
   limit $5
   for update of d skip locked
@@ -65,8 +67,6 @@ union all
 select null, u.lane, false, null, null from told, unnest(told.lanes) u(lane)
 union all
 select null, h.endpoint_id, true, h.order_key, h.place from ended h where h.head and h.order_key is not null`
-
-const lowestLeased = `select min(d.ticket) as lowest from posthorn.delivery d where d.state = 1 and d.ticket >= $1::bigint`
 
 export type ReclaimOptions = {
   low: bigint
@@ -117,19 +117,6 @@ export async function reclaimDeliveries(
     const released = ended.length > 0 ? await releaseNext(client, ended) : []
     return { taken, rung: [...told, ...released] }
   })
-}
-
-/**
- * The lowest ticket among all leases at or above `low`, or null. Together with a mark that was safe before this call, the
- * lesser of the two is the next `low`: a lease below the mark is committed, so it was seen here.
- */
-export async function readLowestLeased(db: Queryable, low: bigint): Promise<bigint | null> {
-  const { rows } = await db.query<{ lowest: string | null }>({
-    name: 'lowest-leased',
-    text: lowestLeased,
-    values: [low.toString()],
-  })
-  return rows[0]?.lowest == null ? null : BigInt(rows[0].lowest)
 }
 
 // Unsent leases at shutdown: as if they had never been claimed. The attempt's number goes back with it, for no request was

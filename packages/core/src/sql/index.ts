@@ -4,9 +4,18 @@ export * from './delivery-claim.ts'
 export * from './delivery-expire.ts'
 export * from './delivery-expire-ordered.ts'
 export * from './delivery-give-back-unheld.ts'
-export * from './delivery-promote.ts'
+export {
+  type Promoted,
+  type PromoteFrom,
+  promoteDeliveries,
+  readNextDue,
+} from './delivery-promote.ts'
 export * from './delivery-read.ts'
-export * from './delivery-reclaim.ts'
+export {
+  giveBackDeliveries,
+  type ReclaimOptions,
+  reclaimDeliveries,
+} from './delivery-reclaim.ts'
 export * from './delivery-settle.ts'
 export type { DeliveryRow, DeliveryState } from './delivery-states.ts'
 export * from './dispatcher-heartbeat.ts'
@@ -14,7 +23,7 @@ export { idBounds, type Period, uuidTime } from './event-bounds.ts'
 export * from './event-publish.ts'
 export * from './event-read.ts'
 export type { EventRow } from './event-walk.ts'
-export * from './job-batch.ts'
+export { deleteEndedJobs, type JobPace, type JobStep, workOnJob } from './job-batch.ts'
 export * from './job-read.ts'
 export * from './lane-drain.ts'
 export * from './lane-sweep.ts'
@@ -39,5 +48,6 @@ export * from './stats-backlog.ts'
 export * from './stats-oldest-due.ts'
 export { readDeletedBelow, startTenantDelete } from './tenant-delete.ts'
 export * from './upkeep-keys.ts'
+export { type Lookout, lookOut } from './upkeep-lookout.ts'
 export * from './upkeep-partitions.ts'
 export * from './upkeep-vacuum.ts'

@@ -19,21 +19,21 @@ import { tenantDeleteJob } from './tenant-delete-job.ts'
  *   - A stop, which locks the row, waits for the batch under way; after it none begins.
  */
 const kinds: Readonly<Record<string, JobKind>> = { recover: recoverJob, delete_tenant: tenantDeleteJob }
-const kindNames = Object.keys(kinds)
+export const jobKindNames: readonly string[] = Object.keys(kinds)
 
-const ready = `
-  j.status = 'running' and j.next_at <= clock_timestamp() and j.kind = any($1::text[])
+export const readyJob = (kindNames: string): string => `
+  j.status = 'running' and j.next_at <= clock_timestamp() and j.kind = any(${kindNames}::text[])
   and (j.endpoint_id is null or not exists (
     select from posthorn.job o where o.endpoint_id = j.endpoint_id and o.status = 'running' and o.id < j.id))`
 
 // Asked first, so that looking for work where there is none draws no transaction's id.
 const anyReady = `
-select exists (select from posthorn.job j where ${ready}) as "ready"`
+select exists (select from posthorn.job j where ${readyJob('$1')}) as "ready"`
 
 const claimJob = `
 select j.id, j.kind, j.tenant_id as "tenantId", j.endpoint_id as "endpointId", j.input, j.position
 from posthorn.job j
-where ${ready}
+where ${readyJob('$1')}
 order by j.next_at
 limit 1
 for no key update skip locked`
@@ -87,7 +87,7 @@ export type JobStep = {
  * @returns null when there is none to do
  */
 export async function workOnJob(pool: Pool, pace: JobPace): Promise<JobStep | null> {
-  const { rows } = await pool.query<{ ready: boolean }>({ name: 'job-ready', text: anyReady, values: [kindNames] })
+  const { rows } = await pool.query<{ ready: boolean }>({ name: 'job-ready', text: anyReady, values: [jobKindNames] })
   if (!rows[0]!.ready) return null
   let atHand: string | null = null
   try {
@@ -114,7 +114,7 @@ async function claim(client: Queryable): Promise<(JobAtHand & { kind: string }) 
   const { rows } = await client.query<JobAtHand & { kind: string }>({
     name: 'job-claim',
     text: claimJob,
-    values: [kindNames],
+    values: [jobKindNames],
   })
   return rows[0] ?? null
 }
