@@ -63,9 +63,12 @@ async function count(type: string): Promise<number> {
 test.each([undefined, 'key'])('a bad publish gathered with good ones fails alone (key: %s)', async (key) => {
   await blocker.query('select pg_advisory_lock(42)')
   const flights = key === undefined ? 2 : 1
-  const first = Array.from({ length: flights }, (_, n) => publish('block', key && `${key}-block-${n}`))
+  const first: Promise<Answer>[] = []
   // A keyed one waits 100 ms at most, so its flight is held by the lock for that long only.
-  await blocked(flights)
+  while (first.length < flights) {
+    first.push(publish('block', key && `${key}-block-${first.length}`))
+    await blocked(first.length)
+  }
   const type = `good${key ?? ''}`
   const gathered = Array.from({ length: 20 }, (_, n) => publish(n === 7 ? 'poison' : type, key && `${key}-${n}`))
   await blocker.query('select pg_advisory_unlock(42)')

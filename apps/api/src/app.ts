@@ -10,7 +10,10 @@ import { problemFromZod } from './http/zod-problem.ts'
 
 /** What the API is given. It closes none of it: who made it, ends it. */
 export type ApiDeps = {
-  config: Pick<Config, 'apiKey' | 'allowedTargets' | 'retentionMs' | 'corsOrigins' | 'requestsPerSecond'> & {
+  config: Pick<
+    Config,
+    'apiKey' | 'allowedTargets' | 'retentionMs' | 'corsOrigins' | 'requestsPerSecond' | 'strictEventTypes'
+  > & {
     maxPayloadBytes: number
   }
   log: Log

@@ -20,7 +20,7 @@ const batch = Buffer.concat([
 ])
 
 /** A tenant whose endpoint is paused: deliveries are written, and nothing is sent. And one without any endpoint. */
-const pausedTenant = 'paused'
+export const pausedTenant = 'paused'
 const bareTenant = 'bare'
 
 export const accept: Scenario = {
@@ -90,17 +90,17 @@ export const acceptBatch: Scenario = {
   },
 }
 
-async function prepare(stage: Stage) {
+export async function prepare(stage: Stage) {
   const observer = await connectObserver(stage.scope, stage.databaseUrl)
   await seedEndpoints(observer, { endpoints: [{ tenant: pausedTenant, url: 'http://127.0.0.1:9/' }], paused: true })
   await observer.query('insert into posthorn.tenant (id) values ($1)', [bareTenant])
   const api = await startApi(stage)
-  const publish = ({ tenant, batched, seconds }: { tenant: string; batched: boolean; seconds: number }) =>
+  const publish = ({ tenant, batched, seconds, body }: Publish) =>
     api.whileAlive(
       post(stage, {
         origin: api.origin,
         path: `/v1/tenants/${tenant}/events${batched ? '/batch' : ''}`,
-        body: batched ? batch : event,
+        body: body ?? (batched ? batch : event),
         status: 202,
         seconds,
       }),
@@ -109,7 +109,15 @@ async function prepare(stage: Stage) {
     const usage = readUsage(api.pid)
     return usage ? { api_peak_rss_mib: usage.peakRssMiB } : {}
   }
-  return { observer, publish, api: { metrics } }
+  return { observer, publish, api: { metrics, cpuSeconds: () => readUsage(api.pid)?.cpuSeconds ?? 0 } }
+}
+
+type Publish = {
+  tenant: string
+  batched: boolean
+  seconds: number
+  /** Another than the usual. */
+  body?: Buffer
 }
 
 type Post = { origin: string; path: string; body: Buffer; status: number; seconds: number }
@@ -137,11 +145,16 @@ async function post(stage: Stage, { origin, path, body, status, seconds }: Post)
 }
 
 /** Each answer 202 stands for events in the database, and there are no others. */
-async function checkAccepted(observer: pg.Client, events: Record<string, number>, deliveries: number): Promise<void> {
+export async function checkAccepted(
+  observer: pg.Client,
+  events: Record<string, number>,
+  deliveries: number,
+  payloadBytes: number = payload.length,
+): Promise<void> {
   for (const [tenant, wanted] of Object.entries(events)) {
     const { rows } = await observer.query<{ n: string }>(
       'select count(*) as n from posthorn.event e where e.tenant_id = $1 and octet_length(e.payload) = $2',
-      [tenant, payload.length],
+      [tenant, payloadBytes],
     )
     if (Number(rows[0]?.n) !== wanted) {
       throw new Error(`${wanted} events of tenant ${tenant} were answered 202, and ${rows[0]?.n} are in the database`)

@@ -1,5 +1,6 @@
 import type { Scenario } from '../scenario.ts'
 import { accept, acceptBatch } from './accept.ts'
+import { acceptChecked } from './accept-checked.ts'
 import { createDrain } from './drain.ts'
 import { idle } from './idle.ts'
 import { isolation } from './isolation.ts'
@@ -27,6 +28,7 @@ export const scenarios: readonly Scenario[] = [
     ),
   accept,
   acceptBatch,
+  acceptChecked,
   latency,
   idle,
   isolation,

@@ -34,6 +34,11 @@ export const problemCatalogue = {
   too_many_events: [422, 'Too many events', 'Split the batch.'],
   not_supported_yet: [422, 'Not supported yet', 'Leave the field out, or set its default.'],
   unknown_event_type: [422, 'Unknown event type', 'Add the type to the catalogue first.'],
+  schema_violation: [
+    422,
+    'Payload against its schema',
+    'Correct the fields that `errors` names, or the schema of the type.',
+  ],
   idempotency_key_reused: [422, 'Idempotency key reused', 'Use a new key for other content.'],
   too_many_requests: [429, 'Too many requests', 'Wait as long as Retry-After says.'],
   headers_too_large: [431, 'Headers too large', 'Send fewer or shorter headers.'],

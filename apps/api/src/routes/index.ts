@@ -1,4 +1,7 @@
 import type { App, RouteDeps } from '../app.ts'
+import { createPublishCheck } from '../catalogue/check-publish.ts'
+import { createLiveCatalogue } from '../catalogue/live-catalogue.ts'
+import { createSchemaCompiler } from '../catalogue/schema/compile.ts'
 import { createDoorbell } from '../publish/doorbell.ts'
 import { createGatherer } from '../publish/gatherer.ts'
 import { toTenantRouteDeps } from '../tenancy/tenant-store.ts'
@@ -20,13 +23,16 @@ import { registerTenants } from './tenants/index.ts'
 export function registerRoutes(app: App, deps: RouteDeps): () => Promise<void> {
   const doorbell = createDoorbell(deps)
   const gatherer = createGatherer({ pool: deps.pool, log: deps.log, doorbell })
+  const compiler = createSchemaCompiler()
+  const catalogue = createLiveCatalogue({ pool: deps.pool, compiler })
+  const checkPublish = createPublishCheck({ catalogue, pool: deps.pool, strict: deps.config.strictEventTypes })
   const tenantDeps = toTenantRouteDeps(deps)
   registerTenants(app, deps, tenantDeps)
   registerEndpoints(app, { ...tenantDeps, doorbell })
   registerEndpointTest(app, { ...tenantDeps, doorbell })
-  registerEvents(app, { ...tenantDeps, gatherer })
+  registerEvents(app, { ...tenantDeps, gatherer, checkPublish })
   registerDeliveries(app, { ...tenantDeps, doorbell })
-  registerEventTypes(app, deps)
+  registerEventTypes(app, { ...deps, catalogue, compiler })
   registerApiKeys(app, deps)
   registerJobs(app, deps)
   registerHealth(app, deps)

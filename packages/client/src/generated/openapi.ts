@@ -391,7 +391,7 @@ export interface paths {
         get: operations["getEventType"];
         /**
          * Create or update an event type
-         * @description Replaces it whole: what is left out has its default again.
+         * @description Replaces it whole: what is left out has its default again. A schema holds for publishes from the answer on; in other API processes within a second.
          */
         put: operations["putEventType"];
         post?: never;
@@ -608,6 +608,7 @@ export interface components {
              *     | `too_many_events` | 422 | Split the batch. |
              *     | `not_supported_yet` | 422 | Leave the field out, or set its default. |
              *     | `unknown_event_type` | 422 | Add the type to the catalogue first. |
+             *     | `schema_violation` | 422 | Correct the fields that `errors` names, or the schema of the type. |
              *     | `idempotency_key_reused` | 422 | Use a new key for other content. |
              *     | `too_many_requests` | 429 | Wait as long as Retry-After says. |
              *     | `headers_too_large` | 431 | Send fewer or shorter headers. |
@@ -617,7 +618,7 @@ export interface components {
              *     | `stopping` | 503 | Send the request again: another process, or this one restarted, will take it. |
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_utf8" | "byte_order_mark" | "nested_too_deeply" | "repeated_key" | "malformed_request" | "unauthorized" | "forbidden" | "webhook_loop" | "not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "uid_taken" | "too_many_secrets" | "state_conflict" | "idempotency_key_in_use" | "body_too_large" | "payload_too_large" | "uri_too_long" | "unsupported_media_type" | "invalid_request" | "not_an_object" | "not_an_array" | "too_many_events" | "not_supported_yet" | "unknown_event_type" | "idempotency_key_reused" | "too_many_requests" | "headers_too_large" | "internal_error" | "database_unavailable" | "overloaded" | "stopping";
+            code: "invalid_json" | "invalid_utf8" | "byte_order_mark" | "nested_too_deeply" | "repeated_key" | "malformed_request" | "unauthorized" | "forbidden" | "webhook_loop" | "not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "uid_taken" | "too_many_secrets" | "state_conflict" | "idempotency_key_in_use" | "body_too_large" | "payload_too_large" | "uri_too_long" | "unsupported_media_type" | "invalid_request" | "not_an_object" | "not_an_array" | "too_many_events" | "not_supported_yet" | "unknown_event_type" | "schema_violation" | "idempotency_key_reused" | "too_many_requests" | "headers_too_large" | "internal_error" | "database_unavailable" | "overloaded" | "stopping";
             errors: {
                 /**
                  * @description A JSON pointer into the body; for a parameter of path or query, `/` and its name.
@@ -992,7 +993,23 @@ export interface components {
             /** @example invoice.paid */
             name: string;
             description: string;
-            schema: null;
+            /**
+             * @description JSON Schema 2020-12 of its payloads.
+             * @example {
+             *       "type": "object",
+             *       "required": [
+             *         "total"
+             *       ],
+             *       "properties": {
+             *         "total": {
+             *           "type": "number",
+             *           "minimum": 0
+             *         }
+             *       }
+             *     }
+             */
+            schema: Record<string, never> | null;
+            examples: unknown[];
             archived: boolean;
             /**
              * Format: date-time
@@ -2446,8 +2463,24 @@ export interface operations {
             content: {
                 "application/json": {
                     description?: string | null;
-                    /** @description A JSON Schema of its payloads. */
-                    schema?: null;
+                    /**
+                     * @description JSON Schema 2020-12: what is published with this type must match it. Null takes any payload.
+                     * @example {
+                     *       "type": "object",
+                     *       "required": [
+                     *         "total"
+                     *       ],
+                     *       "properties": {
+                     *         "total": {
+                     *           "type": "number",
+                     *           "minimum": 0
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    schema?: Record<string, never> | null;
+                    /** @description Payloads for readers; each must match the schema. */
+                    examples?: unknown[] | null;
                     archived?: boolean | null;
                 };
             };

@@ -45,6 +45,8 @@ export type Config = {
   readonly retentionMs: number
   /** Null: as the database has it, 1 MiB unless an earlier start set another. */
   readonly maxPayloadBytes: number | null
+  /** Whether only what is in the catalogue, and not archived, may be published over HTTP. */
+  readonly strictEventTypes: boolean
   /** That one API key may make of one API process. 0 is no limit. */
   readonly requestsPerSecond: number
   /** Of one API process. */
@@ -101,6 +103,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>, d
     concurrency: set.POSTHORN_CONCURRENCY,
     retentionMs: set.POSTHORN_RETENTION,
     maxPayloadBytes: set.POSTHORN_MAX_PAYLOAD_BYTES ?? null,
+    strictEventTypes: set.POSTHORN_STRICT_EVENT_TYPES,
     requestsPerSecond: set.POSTHORN_REQUESTS_PER_SECOND,
     maxConnections: set.POSTHORN_MAX_CONNECTIONS,
     corsOrigins: Object.freeze(set.POSTHORN_CORS_ORIGINS),

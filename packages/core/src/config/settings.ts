@@ -32,6 +32,7 @@ export const settings = z.object({
   POSTHORN_CONCURRENCY: setting((text) => wholeNumber(text, 1, 10_000)).default(256),
   POSTHORN_RETENTION: setting(durationMs).default(40 * dayMs),
   POSTHORN_MAX_PAYLOAD_BYTES: setting((text) => wholeNumber(text, 1, 16 * 1024 * 1024)).optional(),
+  POSTHORN_STRICT_EVENT_TYPES: setting(trueOrFalse).default(false),
   POSTHORN_REQUESTS_PER_SECOND: setting((text) => wholeNumber(text, 0, 1_000_000)).default(10_000),
   POSTHORN_MAX_CONNECTIONS: setting((text) => wholeNumber(text, 1, 1_000_000)).default(10_000),
   POSTHORN_CORS_ORIGINS: setting(origins).default([]),
@@ -76,6 +77,10 @@ function wholeNumber(text: string, min: number, max: number): number | Wrong {
   const number = /^[0-9]{1,10}$/.test(text) ? Number(text) : Number.NaN
   if (number >= min && number <= max) return number
   return new Wrong(`must be a whole number from ${min} to ${max}, not ${shown(text)}`)
+}
+
+function trueOrFalse(text: string): boolean | Wrong {
+  return text === 'true' || text === 'false' ? text === 'true' : new Wrong(`must be true or false, not ${shown(text)}`)
 }
 
 function apiKey(text: string): string | Wrong {

@@ -1,8 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
 import { notFound } from '../../http/api-problem.ts'
 import { eventTypeParameter } from '../../http/ids.ts'
 import { noContent, problems } from '../../http/responses.ts'
+import type { CatalogueDeps } from './catalogue-deps.ts'
 
 export const eventTypeDelete = createRoute({
   method: 'delete',
@@ -15,10 +16,11 @@ export const eventTypeDelete = createRoute({
   responses: { 204: noContent, ...problems },
 })
 
-export function registerEventTypeDelete(app: App, { prisma }: RouteDeps): void {
+export function registerEventTypeDelete(app: App, { prisma, catalogue }: CatalogueDeps): void {
   app.openapi(eventTypeDelete, async (c) => {
     const { count } = await prisma.eventType.deleteMany({ where: { name: c.req.valid('param').name } })
     if (count === 0) throw notFound('event type')
+    catalogue.changed()
     return c.body(null, 204)
   })
 }

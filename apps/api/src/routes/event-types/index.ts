@@ -1,10 +1,11 @@
-import type { App, RouteDeps } from '../../app.ts'
+import type { App } from '../../app.ts'
+import type { CatalogueDeps } from './catalogue-deps.ts'
 import { registerEventTypeDelete } from './delete.ts'
 import { registerEventTypeGet } from './get.ts'
 import { registerEventTypeList } from './list.ts'
 import { registerEventTypePut } from './put.ts'
 
-export function registerEventTypes(app: App, deps: RouteDeps): void {
+export function registerEventTypes(app: App, deps: CatalogueDeps): void {
   registerEventTypePut(app, deps)
   registerEventTypeGet(app, deps)
   registerEventTypeList(app, deps)

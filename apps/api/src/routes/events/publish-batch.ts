@@ -31,7 +31,7 @@ export const eventPublishBatch = createRoute({
   responses: { 202: json(z.object({ data: z.array(eventSchema) }), 'Accepted, in the order given'), ...problems },
 })
 
-export function registerEventPublishBatch(app: App, { config, gatherer }: PublishDeps): void {
+export function registerEventPublishBatch(app: App, { config, gatherer, checkPublish }: PublishDeps): void {
   const limits = { maxPayloadBytes: config.maxPayloadBytes, maxEvents: maxBatchEvents }
   app.openAPIRegistry.registerPath(eventPublishBatch)
   app.post('/v1/tenants/:tenant/events/batch', async (c) => {
@@ -40,7 +40,9 @@ export function registerEventPublishBatch(app: App, { config, gatherer }: Publis
     const idempotencyKey = readIdempotencyKey(c.req.header('idempotency-key'))
     const body = await readBody(c, maxBatchBytes)
     const events = readEvents(body, scanBatch(body, limits))
-    const result = await gatherer.publish({ tenantId, idempotencyKey, events })
+    const request = { tenantId, idempotencyKey, events }
+    await checkPublish(request, (place) => `/events/${place}`)
+    const result = await gatherer.publish(request)
     return accepted(c, result, events, tenantId, (data) => ({ data }))
   })
 }

@@ -3,6 +3,7 @@ import { isTenantId, scanEnvelope } from '@posthorn/core'
 import type { PublishEvent, PublishResult } from '@posthorn/core/sql'
 import type { Context } from 'hono'
 import type { App, AppEnv, RouteDeps } from '../../app.ts'
+import type { PublishCheck } from '../../catalogue/check-publish.ts'
 import { ApiProblem } from '../../http/api-problem.ts'
 import { requireJson } from '../../http/content-type.ts'
 import { newTenantParameter } from '../../http/ids.ts'
@@ -19,7 +20,7 @@ import {
   readIdempotencyKey,
 } from './publish-input.ts'
 
-export type PublishDeps = Pick<RouteDeps, 'config'> & { gatherer: Gatherer }
+export type PublishDeps = Pick<RouteDeps, 'config'> & { gatherer: Gatherer; checkPublish: PublishCheck }
 
 const path = '/v1/tenants/:tenant/events'
 const params = z.object({ tenant: newTenantParameter })
@@ -39,7 +40,7 @@ export const eventPublish = createRoute({
  * Registered beside the framework's validation, which would parse the whole body: the schema checks the envelope alone,
  * after one scan over the bytes.
  */
-export function registerEventPublish(app: App, { config, gatherer }: PublishDeps): void {
+export function registerEventPublish(app: App, { config, gatherer, checkPublish }: PublishDeps): void {
   const limits = { maxPayloadBytes: config.maxPayloadBytes }
   const maxBodyBytes = config.maxPayloadBytes + envelopeAllowanceBytes
   app.openAPIRegistry.registerPath(eventPublish)
@@ -49,7 +50,9 @@ export function registerEventPublish(app: App, { config, gatherer }: PublishDeps
     const idempotencyKey = readIdempotencyKey(c.req.header('idempotency-key'))
     const body = await readBody(c, maxBodyBytes)
     const event = readEvent(body, scanEnvelope(body, limits))
-    const result = await gatherer.publish({ tenantId, idempotencyKey, events: [event] })
+    const request = { tenantId, idempotencyKey, events: [event] }
+    await checkPublish(request, () => '')
+    const result = await gatherer.publish(request)
     return accepted(c, result, [event], tenantId, (events) => events[0]!)
   })
 }
