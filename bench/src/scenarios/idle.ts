@@ -15,7 +15,10 @@ export const idle: Scenario = {
   what: 'what a dispatcher with 100 endpoints and nothing to deliver costs',
   unit: '% of a core',
   yardstick: null,
-  targets: [{ metric: 'dispatcher_percent', is: 'below', value: 2, label: '2 % of a core' }],
+  targets: [
+    { metric: 'dispatcher_percent', is: 'below', value: 1, label: '1 % of a core' },
+    { metric: 'statements_per_s', is: 'below', value: 8, label: '8 statements/s' },
+  ],
   byDefault: true,
   async run(stage) {
     const observer = await connectObserver(stage.scope, stage.databaseUrl)

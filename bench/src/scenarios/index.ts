@@ -1,6 +1,8 @@
 import type { Scenario } from '../scenario.ts'
 import { accept, acceptBatch } from './accept.ts'
 import { acceptChecked } from './accept-checked.ts'
+import { backlog } from './backlog.ts'
+import { claimSettle, held } from './claims.ts'
 import { createDrain } from './drain.ts'
 import { idle } from './idle.ts'
 import { isolation } from './isolation.ts'
@@ -33,6 +35,9 @@ export const scenarios: readonly Scenario[] = [
   idle,
   isolation,
   claimBlocked,
+  claimSettle,
+  backlog,
+  held,
   createRecovery({
     name: 'recovery',
     what: 'twenty times --deliveries that failed at one paused endpoint, owed again by a job, and what others see of it',

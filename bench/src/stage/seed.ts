@@ -63,6 +63,7 @@ insert into posthorn.delivery (event_id, endpoint_id, ticket, owed_at, due_at, s
 select o.event_id, o.endpoint_id, nextval('posthorn.ticket'), now(), now(), 0, posthorn.order_key(o.key) from owed o order by o.o`
 
 const rowsPerStatement = 5_000
+const rowsPerInsert = 100_000
 
 /**
  * Owes so many deliveries, one event each, evenly over the endpoints and in random order, and leaves the database as it
@@ -93,5 +94,24 @@ export async function seedBacklog(
   await client.query(
     'analyze posthorn.delivery, posthorn.event, posthorn.lane, posthorn.endpoint, posthorn.endpoint_secret',
   )
+  await client.query('checkpoint')
+}
+
+const insertWaiting = `
+insert into posthorn.delivery (event_id, endpoint_id, ticket, owed_at, due_at, state)
+select posthorn.uuid_v7(clock_timestamp()), ($1::uuid[])[1 + (random() * (cardinality($1::uuid[]) - 1))::integer], nextval('posthorn.ticket'), now(), now(), 0
+from generate_series(1, $2::integer)`
+
+/** As `seedBacklog`, by the million, of events that are not there: for what claims and makes no requests. */
+export async function seedWaiting(client: pg.Client, endpoints: readonly Seeded[], deliveries: number): Promise<void> {
+  const ids = endpoints.map(({ id }) => id)
+  for (let from = 0; from < deliveries; from += rowsPerInsert) {
+    await client.query('begin')
+    await client.query('select pg_current_xact_id()')
+    await client.query(insertWaiting, [ids, Math.min(rowsPerInsert, deliveries - from)])
+    await client.query('commit')
+  }
+  await client.query('vacuum (analyze) posthorn.delivery')
+  await client.query('analyze posthorn.lane, posthorn.endpoint')
   await client.query('checkpoint')
 }

@@ -1,0 +1,127 @@
+import { createPool } from '@posthorn/core/db'
+import { claimDeliveries, giveBackDeliveries, registerDispatcher } from '@posthorn/core/sql'
+import { describeLatency } from '../measure/latencies.ts'
+import { type Receiver, startReceiver } from '../measure/raw-posts.ts'
+import { median } from '../measure/statistics.ts'
+import type { Scenario, Stage } from '../scenario.ts'
+import { connectObserver } from '../stage/database.ts'
+import { seedTenants, startPublishing } from '../stage/publishing.ts'
+import { type Seeded, seedEndpoints, seedWaiting } from '../stage/seed.ts'
+
+const fewWaiting = 10_000
+const lanes = 1_000
+const idleEndpoints = 20
+const eventsPerSecond = 100
+const claimsPerPhase = 150
+// A dispatcher's own: see its claimer.
+const lanesPerClaim = 64
+const rowsPerClaim = 200
+
+export const backlog: Scenario = {
+  name: 'backlog',
+  what: 'claims, and publish to receipt at idle endpoints, while forty times --deliveries wait elsewhere, against 10,000',
+  unit: 'claims/s',
+  yardstick: 'with 10,000 waiting',
+  targets: [
+    { metric: 'ratio', is: 'least', value: 0.8, label: '0.8 of that with 10,000' },
+    { metric: 'latency_ratio', is: 'below', value: 1.3, label: 'p50 1.3 times' },
+  ],
+  byDefault: false,
+  async run(stage) {
+    const observer = await connectObserver(stage.scope, stage.databaseUrl)
+    const receiver = await startReceiver(stage)
+    const many = stage.options.deliveries * 40
+    const waiting = await seedEndpoints(observer, {
+      endpoints: Array.from({ length: lanes }, (_, n) => ({ tenant: `w${n}`, url: 'http://127.0.0.1:9/' })),
+    })
+    const idle = await seedTenants(observer, receiver, idleEndpoints)
+    // Paused while a dispatcher runs, so that as much waits all the time.
+    const pause = (paused: boolean) =>
+      observer.query(
+        `with changed as (update posthorn.endpoint e set status = $2 where e.id = any($1::uuid[]) returning e.id)
+         update posthorn.lane l set status = $3 from changed where l.endpoint_id = changed.id`,
+        [waiting.map(({ id }) => id), paused ? 'paused' : 'enabled', paused ? 1 : 0],
+      )
+
+    async function measure() {
+      await pause(false)
+      stage.say('claims')
+      const claimMs = await measureClaims(stage, waiting)
+      await pause(true)
+      stage.say('publish to receipt at idle endpoints')
+      const latency = await measureLatency(stage, receiver, idle)
+      return { claimMs, latency }
+    }
+
+    stage.say(`owing ${fewWaiting}`)
+    await seedWaiting(observer, waiting, fewWaiting)
+    const few = await measure()
+    stage.say(`owing ${many}`)
+    await seedWaiting(observer, waiting, many - fewWaiting)
+    const lots = await measure()
+    const claimsPerSecond = 1_000 / lots.claimMs
+    const metrics = {
+      latency_ratio: lots.latency.p50_ms / few.latency.p50_ms,
+      latency_p99_ratio: lots.latency.p99_ms / few.latency.p99_ms,
+    }
+    return {
+      value: claimsPerSecond,
+      ratio: few.claimMs / lots.claimMs,
+      metrics,
+      details: {
+        waiting: many,
+        endpoints: lanes,
+        claim_ms_few: few.claimMs,
+        claim_ms_many: lots.claimMs,
+        ...metrics,
+        few: few.latency,
+        many: lots.latency,
+      },
+    }
+
+    async function measureLatency(stage: Stage, receiver: Receiver, tenants: readonly string[]) {
+      const publishing = await startPublishing(stage, observer, receiver, tenants)
+      await receiver.worker.call('reset', undefined, 10_000)
+      const warm = await publishing.open(eventsPerSecond, 3_000)
+      const sent = await publishing.open(eventsPerSecond, (stage.options.seconds ?? 10) * 1_000)
+      const arrivedAt = await publishing.arrivalsOf(sent, warm.ids.length + sent.ids.length)
+      await publishing.dispatcher.stop()
+      await publishing.api.stop()
+      return describeLatency(sent.intendedAt, arrivedAt)
+    }
+  },
+}
+
+/** The median of a claim's milliseconds; what was claimed is given back at once, so that as much waits each time. */
+async function measureClaims(stage: Stage, endpoints: readonly Seeded[]): Promise<number> {
+  const pool = createPool({
+    connectionString: stage.databaseUrl,
+    max: 1,
+    applicationName: 'posthorn bench claim',
+    onError: () => undefined,
+  })
+  try {
+    const dispatcherId = await registerDispatcher(pool, 'bench', process.pid, '0')
+    const claimMs: number[] = []
+    for (let at = 0; at < claimsPerPhase; at++) {
+      const from = (at * lanesPerClaim) % (endpoints.length - lanesPerClaim)
+      const startedAt = performance.now()
+      const claims = await claimDeliveries(pool, {
+        lanes: endpoints
+          .slice(from, from + lanesPerClaim)
+          .map(({ id }) => ({ endpointId: id, readyFrom: 0n, leasedFrom: 0n })),
+        limit: rowsPerClaim,
+        perLane: rowsPerClaim,
+        graceMs: 15_000,
+        dispatcherId,
+      })
+      claimMs.push(performance.now() - startedAt)
+      const leases = claims.flatMap((lane) => lane.leases)
+      if (leases.length !== rowsPerClaim) throw new Error(`a claim got ${leases.length} leases`)
+      await giveBackDeliveries(pool, leases)
+    }
+    return median(claimMs.slice(claimsPerPhase / 5))
+  } finally {
+    await pool.end()
+  }
+}
