@@ -1,22 +1,42 @@
 import { randomUUID } from 'node:crypto'
+import { filterPath } from '@posthorn/core'
 import type { Pool, Queryable } from '@posthorn/core/db'
+
 import { type JobRow, type JobStep, type RecoverState, readJob, startRecovery, workOnJob } from '@posthorn/core/sql'
+
+import { readFilterOf } from './filter-fixture.ts'
 
 export type Receiver = { tenant: string; endpoint: string }
 
-export type ReceiverOptions = { tenant?: string; eventTypes?: string[]; channels?: string[]; status?: 0 | 1 | 2 | 3 }
+export type ReceiverOptions = {
+  tenant?: string
+  eventTypes?: string[]
+  channels?: string[]
+  filter?: object
+  status?: 0 | 1 | 2 | 3
+}
 
 const statusNames = ['enabled', 'paused', 'disabled', 'disabled'] as const
 
 /** An endpoint with its lane, of a new tenant unless one is named. */
 export async function addReceiver(db: Queryable, options: ReceiverOptions = {}): Promise<Receiver> {
   const { tenant = `t-${randomUUID()}`, eventTypes = [], channels = [], status = 0 } = options
+  const filter = options.filter === undefined ? null : readFilterOf(options.filter)
   const endpoint = randomUUID()
   await db.query('insert into posthorn.tenant (id) values ($1) on conflict do nothing', [tenant])
   await db.query(
-    `insert into posthorn.endpoint (id, tenant_id, url, event_types, channels, status, deleted_at)
-     values ($1, $2, 'http://127.0.0.1/', $3, $4, $5, case when $6 then now() end)`,
-    [endpoint, tenant, eventTypes, channels, statusNames[status], status === 3],
+    `insert into posthorn.endpoint (id, tenant_id, url, event_types, channels, status, deleted_at, filter, filter_path)
+     values ($1, $2, 'http://127.0.0.1/', $3, $4, $5, case when $6 then now() end, $7, $8::text::jsonpath)`,
+    [
+      endpoint,
+      tenant,
+      eventTypes,
+      channels,
+      statusNames[status],
+      status === 3,
+      filter?.text,
+      filter && filterPath(filter.filter),
+    ],
   )
   await db.query(
     `insert into posthorn.lane (endpoint_id, tenant_id, max_in_flight, timeout_ms, status) values ($1, $2, 20, 15000, $3)`,
@@ -25,22 +45,29 @@ export async function addReceiver(db: Queryable, options: ReceiverOptions = {}):
   return { tenant, endpoint }
 }
 
-export type EventOptions = { type?: string; channels?: string[] | null; agoMs?: number; deliverInMs?: number }
+export type EventOptions = {
+  type?: string
+  channels?: string[] | null
+  agoMs?: number
+  deliverInMs?: number
+  /** JSON text; left out, each has its number. */
+  payload?: string
+}
 
 /** Events that were owed to nobody, in publish order, a millisecond apart. @returns their ids */
 export async function addEvents(
   db: Queryable,
   tenant: string,
   count: number,
-  { type = 'a.b', channels = null, agoMs = 60_000, deliverInMs }: EventOptions = {},
+  { type = 'a.b', channels = null, agoMs = 60_000, deliverInMs, payload }: EventOptions = {},
 ): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
     `insert into posthorn.event (id, tenant_id, type, channels, deliver_at, deliveries, payload)
      select posthorn.uuid_v7(now() - ($4::float8 - n) * interval '1 millisecond'), $1, $2, $3,
-       now() + $6::float8 * interval '1 millisecond', 0, convert_to(n::text, 'UTF8')
+       now() + $6::float8 * interval '1 millisecond', 0, convert_to(coalesce($7, n::text), 'UTF8')
      from generate_series(1, $5::integer) n
      returning id`,
-    [tenant, type, channels, agoMs, count, deliverInMs ?? null],
+    [tenant, type, channels, agoMs, count, deliverInMs ?? null, payload ?? null],
   )
   return rows.map((row) => row.id).sort()
 }

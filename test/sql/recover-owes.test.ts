@@ -116,6 +116,28 @@ test('missed is what the filter that the endpoint has now would take, and no tes
   expect(ids(await owedTo(bench.pool, endpoint)).sort()).toEqual([...already, ...wanted].sort())
 })
 
+test('what a filter over the payload leaves out is not missed; what failed before it was set is owed again', async () => {
+  const filter = { path: '/plan', equals: 'pro' }
+  const receiver = await addReceiver(bench.pool, { filter, eventTypes: ['a.*'] })
+  const { tenant, endpoint } = receiver
+  const add = (payload: string, type = 'a.b') => addEvents(bench.pool, tenant, 2, { payload, type })
+  const wanted = [...(await add('{"plan":"pro"}')), ...(await add(String.raw`{"note":"\u0000","plan":"pro"}`))]
+  for (const payload of ['{"plan":"free"}', '{}', '[]', '{"plan":["pro"]}', '{"plan":"pro","n":1e200000}'])
+    await add(payload)
+  await add('{"plan":"pro"}', 'other')
+  const failed = await add('{"plan":"free"}')
+  await log(bench.pool, endpoint, failed, {})
+  const succeeded = await add('{"plan":"pro"}')
+  await log(bench.pool, endpoint, succeeded, { state: 4, outcome: 1, reason: null })
+  const { low } = idBounds({ since: before(3_600_000) })
+  const { low: high } = idBounds({ since: new Date() })
+  const range = { tenantId: tenant, endpointId: endpoint, states: ['failed', 'missed'] as const, low, high }
+  expect(await countRecoverable(bench.pool, range, { budgetMs: 10_000 })).toMatchObject({ failed: 2, missed: 4 })
+  const job = await recover(bench.pool, receiver, { states: ['failed', 'missed'] })
+  expect(await finish(bench.pool, job.id, 3)).toMatchObject({ status: 'done', total: 6, done: 6 })
+  expect(ids(await owedTo(bench.pool, endpoint)).sort()).toEqual([...wanted, ...failed].sort())
+})
+
 test('what is to be delivered later still is', async () => {
   const receiver = await addReceiver(bench.pool)
   const { tenant, endpoint } = receiver

@@ -8,4 +8,5 @@ export {
   scanEnvelope,
 } from './envelope.ts'
 export { EnvelopeError, type EnvelopeErrorCode } from './envelope-error.ts'
+export { ExactNumber, parseExactly } from './exact-json.ts'
 export { maxNesting } from './skip.ts'

@@ -34,7 +34,7 @@ const endedStretch = `${lane}, stretch as materialized (
 )`
 
 const toOwe = `, candidate as materialized (
-  select s.event_id, v.deliver_at, v.ordering_key, false as matches
+  select s.event_id, v.deliver_at, v.ordering_key, false as matches, null::bytea as payload
   from (select distinct x.event_id from stretch x) s
   cross join lateral (
     select e.deliver_at, e.ordering_key from posthorn.event e
@@ -45,24 +45,27 @@ const toOwe = `, candidate as materialized (
 
 // The lane says already that they are the tenant's.
 const toCount = `, candidate as materialized (
-  select s.event_id, null::timestamptz as deliver_at, null::text as ordering_key, l.endpoint_id is null as matches
+  select s.event_id, null::timestamptz as deliver_at, null::text as ordering_key, l.endpoint_id is null as matches,
+    null::bytea as payload
   from (select distinct x.event_id from stretch x) s cross join lane l
 )`
 
-// Through all of the tenant's events. The conditions are those of posthorn.publish_many.
+// Through all of the tenant's events. The conditions are those of posthorn.publish_many; the payload is there when the filter
+// has to look into it, and is read only where nothing else decides.
 const missedStretch = `${lane}, stretch as materialized (
-  select e.id as event_id, e.type, e.channels, e.deliver_at, e.ordering_key, e.only_to
+  select e.id as event_id, e.type, e.channels, e.deliver_at, e.ordering_key, e.only_to, e.payload
   from posthorn.event e
   where (e.tenant_id, e.id) >= ($1, $3::uuid) and (e.tenant_id, e.id) < ($1, $4::uuid) and e.id >= $3 and e.id < $4
   order by e.tenant_id, e.id
   limit $5
 ), filter as materialized (
-  select p.event_types, p.channels from posthorn.endpoint p where p.id = $2 and p.tenant_id = $1
+  select p.event_types, p.channels, p.filter_path from posthorn.endpoint p where p.id = $2 and p.tenant_id = $1
 ), candidate as materialized (
   select s.event_id, s.deliver_at, s.ordering_key,
     (f.event_types = '{}' or f.event_types && posthorn.event_type_patterns(s.type))
       and (f.channels = '{}' or f.channels && coalesce(s.channels, '{}'))
-      and coalesce(s.only_to = $2, true) as matches
+      and coalesce(s.only_to = $2, true) as matches,
+    case when f.filter_path is not null then s.payload end as payload
   from stretch s cross join filter f
 )`
 
@@ -81,7 +84,12 @@ const chosen = `, chosen as materialized (
     where t.event_id = c.event_id and t.endpoint_id = $2 and t.event_id >= $3 and t.event_id < $4 and t.outcome <> 4
     order by t.number desc, (t.outcome = 0) desc, t.id desc limit 1
   ) ended on true
-  where live.owed is null and case when past.number is null then c.matches else ended.state = any($6::smallint[]) end
+  where live.owed is null and case
+    when past.number is not null then ended.state = any($6::smallint[])
+    when not c.matches or c.payload is null then c.matches
+    else coalesce(posthorn.filter_document(c.payload) @@ (
+      select p.filter_path from posthorn.endpoint p where p.id = $2 and p.tenant_id = $1), false)
+  end
 )`
 
 const made = `, made as (
