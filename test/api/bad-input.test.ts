@@ -91,7 +91,7 @@ const endpointFields: [name: string, json: unknown, path: string][] = [
   ['channels: empty', { channels: [] }, '/channels'],
   ['channels: a bad name', { channels: ['a,b'] }, '/channels/0'],
   ['channels: lone surrogate', { channels: [lone] }, '/channels/0'],
-  ['filter: not supported', { filter: { a: 1 } }, '/filter'],
+  ['filter: nothing asked', { filter: { a: 1 } }, '/filter'],
   ['rate_limit: false', { rate_limit: false }, '/rate_limit'],
   ['rate_limit: a number', { rate_limit: 10 }, '/rate_limit'],
   ['rate_limit: an array', { rate_limit: [10, 1] }, '/rate_limit'],
@@ -179,16 +179,6 @@ describe('fields of an endpoint', () => {
     const create = { url: https, ...(json as object) }
     await expectRefused(await api.call('POST', '/v1/tenants/acme/endpoints', { json: create }), 422, path)
     await expectRefused(await api.call('PATCH', '/v1/tenants/acme/endpoints/there', { json }), 422, path)
-  })
-
-  test('what has no effect yet says so', async () => {
-    for (const json of [{ filter: {} }, { filter: {}, ordering: 'by_key' }]) {
-      const answer = await api.call('PATCH', '/v1/tenants/acme/endpoints/there', { json })
-      expect(answer.body.code).toBe('not_supported_yet')
-    }
-    // Beside a mistake it is a mistake.
-    const both = await api.call('PATCH', '/v1/tenants/acme/endpoints/there', { json: { filter: {}, timeout_ms: 1 } })
-    expect(both.body.code).toBe('invalid_request')
   })
 })
 

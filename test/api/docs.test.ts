@@ -26,7 +26,7 @@ test('the contract is OpenAPI 3.1, with the schemas that validate', async () => 
     required: false,
     schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
   })
-  expect(body.components.schemas.Problem.properties.code.enum).toContain('not_supported_yet')
+  expect(body.components.schemas.Problem.properties.code.enum).toContain('idempotency_key_reused')
   expect(body.security).toEqual([{ token: [] }])
 })
 
@@ -58,6 +58,7 @@ const operations = {
   deleteEndpoint: 'delete /v1/tenants/{tenant}/endpoints/{endpoint}',
   getEndpointSecret: 'get /v1/tenants/{tenant}/endpoints/{endpoint}/secret',
   rotateEndpointSecret: 'post /v1/tenants/{tenant}/endpoints/{endpoint}/secret/rotate',
+  matchEndpoint: 'post /v1/tenants/{tenant}/endpoints/{endpoint}/matches',
   testEndpoint: 'post /v1/tenants/{tenant}/endpoints/{endpoint}/test',
   getEndpointStats: 'get /v1/tenants/{tenant}/endpoints/{endpoint}/stats',
   publishEvent: 'post /v1/tenants/{tenant}/events',

@@ -82,8 +82,7 @@ function partValue(document: Schema, schema: Schema, mood: Mood): fc.Arbitrary<u
 
 function rightValue(document: Schema, given: Schema, mood: Mood): fc.Arbitrary<unknown> {
   if (given?.$ref !== undefined) {
-    const name = String(given.$ref).split('/').at(-1)!
-    return rightValue(document, document.components.schemas[name], mood)
+    return referredValue(document, String(given.$ref).split('/').at(-1)!, mood)
   }
   const schema = given ?? {}
   const alternatives = schema.anyOf ?? schema.oneOf
@@ -95,6 +94,20 @@ function rightValue(document: Schema, given: Schema, mood: Mood): fc.Arbitrary<u
   const types: string[] = schema.type === undefined ? [] : [schema.type].flat()
   if (types.length === 0) return schema.properties === undefined ? anything : objectOf(document, schema, mood)
   return fc.oneof(...types.map((type) => typedValue(document, schema, type, mood)))
+}
+
+/** Schemas whose values are being made. */
+const open: string[] = []
+
+/** A schema may be of itself: at the second level, only what ends there is made of it. */
+function referredValue(document: Schema, name: string, mood: Mood): fc.Arbitrary<unknown> {
+  const schema = document.components.schemas[name]
+  const inside = open.filter((each) => each === name).length
+  const ends = (each: Schema) => !JSON.stringify(each).includes(`"#/components/schemas/${name}"`)
+  open.push(name)
+  const value = rightValue(document, inside < 2 ? schema : { ...schema, anyOf: schema.anyOf?.filter(ends) }, mood)
+  open.pop()
+  return value
 }
 
 function typedValue(document: Schema, schema: Schema, type: string, mood: Mood): fc.Arbitrary<unknown> {

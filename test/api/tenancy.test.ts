@@ -72,6 +72,7 @@ const bodies: Record<string, unknown> = {
   publishEvent: { type: 'a.b', payload: 1 },
   publishEventBatch: { events: [{ type: 'a.b', payload: 1 }] },
   recoverEndpoint: { since },
+  matchEndpoint: { last: 1 },
   createApiKey: { name: 'x', kind: 'tenant', tenant_id: 'other' },
 }
 

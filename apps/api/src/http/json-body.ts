@@ -13,7 +13,7 @@ const maxDocumentBytes = 1024 * 1024
  */
 export const jsonBody: MiddlewareHandler<AppEnv> = async (c, next) => {
   requireJson(c)
-  hand(c, readJsonDocument(await readBody(c, maxDocumentBytes)))
+  handOn(c, readJsonDocument(await readBody(c, maxDocumentBytes)))
   await next()
 }
 
@@ -23,12 +23,12 @@ export const jsonBodyOrNone: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (typed) requireJson(c)
   const body = await readBody(c, maxDocumentBytes)
   if (!typed && body.length > 0) requireJson(c)
-  hand(c, body.length > 0 ? readJsonDocument(body) : '{}')
+  handOn(c, body.length > 0 ? readJsonDocument(body) : '{}')
   await next()
 }
 
 /** The framework reads the body from here from now on, and the type in the one spelling that it knows. */
-function hand(c: Context<AppEnv>, text: string): void {
+export function handOn(c: Context<AppEnv>, text: string): void {
   c.req.raw.headers.set('content-type', 'application/json')
   // Its type says string; it reads, and itself writes, a promise.
   c.req.bodyCache.text = Promise.resolve(text) as unknown as string

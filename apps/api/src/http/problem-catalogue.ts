@@ -32,7 +32,6 @@ export const problemCatalogue = {
   not_an_object: [422, 'Not an object', 'Send a JSON object.'],
   not_an_array: [422, 'Not an array', 'Send an array there.'],
   too_many_events: [422, 'Too many events', 'Split the batch.'],
-  not_supported_yet: [422, 'Not supported yet', 'Leave the field out, or set its default.'],
   unknown_event_type: [422, 'Unknown event type', 'Add the type to the catalogue first.'],
   schema_violation: [
     422,

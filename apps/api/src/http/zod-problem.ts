@@ -9,15 +9,8 @@ const maxErrors = 50
 export function problemFromZod(error: z.ZodError): ApiProblem {
   const errors = error.issues.flatMap(fieldErrors).slice(0, maxErrors)
   const first = errors[0]
-  // Beside a plain mistake it is not the whole story: only what would be right otherwise is called unsupported.
-  const unsupported = error.issues.every(
-    (issue) => issue.code === 'custom' && issue.params?.['problem'] === 'not_supported_yet',
-  )
-  return new ApiProblem(
-    unsupported ? 'not_supported_yet' : 'invalid_request',
-    first === undefined ? undefined : `${first.path || 'The body'}: ${first.message}`,
-    { errors },
-  )
+  const detail = first === undefined ? undefined : `${first.path || 'The body'}: ${first.message}`
+  return new ApiProblem('invalid_request', detail, { errors })
 }
 
 function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {

@@ -1,5 +1,6 @@
 import { encodeId } from '@posthorn/core'
 import type { Prisma } from '@posthorn/core/prisma'
+import { type EndpointFilter, setFilter } from './endpoint-filter.ts'
 import type { EndpointRow } from './endpoint-store.ts'
 import { createSecretStore, type SecretStore } from './secret-store.ts'
 
@@ -15,7 +16,12 @@ export type EndpointChange = {
   /** As it is, under the lock. */
   current: EndpointRow
   /** Writes endpoint and lane, with a new version of both: what is cached of the endpoint holds no longer. */
-  write(endpoint: Prisma.EndpointUpdateInput, lane?: (row: EndpointRow) => Prisma.LaneUpdateInput): Promise<EndpointRow>
+  write(
+    endpoint: Omit<Prisma.EndpointUpdateInput, 'filter'>,
+    lane?: (row: EndpointRow) => Prisma.LaneUpdateInput,
+  ): Promise<EndpointRow>
+  /** Before `write`, which answers the row as it is then. */
+  setFilter(filter: EndpointFilter | null): Promise<void>
   secrets: SecretStore
   /**
    * Publishes an event about the endpoint, as it was written last, to the endpoints of the tenant `posthorn`: with the change, or not at all. Endpoints
@@ -38,6 +44,7 @@ export function createEndpointChange(tx: Prisma.TransactionClient, current: Endp
       await tx.lane.update({ where: { endpointId: id }, data: { ...lane?.(row), version } })
       return row
     },
+    setFilter: (filter) => setFilter(tx, id, filter),
     secrets: createSecretStore(tx, id),
     async tell(type, reason) {
       const data = { tenant_id: latest.tenantId, endpoint_id: encodeId('ep', id), uid: latest.uid, reason }

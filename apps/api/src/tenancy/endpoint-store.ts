@@ -2,12 +2,14 @@ import { decodeId, uuidV7 } from '@posthorn/core'
 import type { Prisma, PrismaClient } from '@posthorn/core/prisma'
 import { notFound } from '../http/api-problem.ts'
 import { createEndpointChange, type EndpointChange } from './endpoint-change.ts'
+import { type EndpointFilter, setFilter } from './endpoint-filter.ts'
 import { createSecretStore, type SecretStore } from './secret-store.ts'
 
 export type EndpointRow = Prisma.EndpointGetPayload<object>
 
 export type NewEndpoint = {
-  endpoint: Omit<Prisma.EndpointUncheckedCreateInput, 'id' | 'tenantId'>
+  endpoint: Omit<Prisma.EndpointUncheckedCreateInput, 'id' | 'tenantId' | 'filter'>
+  filter: EndpointFilter | null
   /** Of the lane's columns those that do not follow from the endpoint's. */
   lane: Omit<Prisma.LaneUncheckedCreateInput, 'endpointId' | 'tenantId' | 'version' | 'maxInFlight' | 'timeoutMs'>
 }
@@ -68,7 +70,7 @@ export function createEndpointStore(prisma: PrismaClient, tenantId: string): End
       }
       return prisma.endpoint.findMany({ where: { ...where, ...own }, orderBy: { id: 'desc' }, take })
     },
-    create({ endpoint, lane }, addSecrets) {
+    create({ endpoint, filter, lane }, addSecrets) {
       const id = uuidV7()
       return prisma.$transaction(async (tx) => {
         await tx.tenant.createMany({ data: [{ id: tenantId }], skipDuplicates: true })
@@ -76,7 +78,9 @@ export function createEndpointStore(prisma: PrismaClient, tenantId: string): End
         const { maxInFlight, timeoutMs, version } = made
         await tx.lane.create({ data: { ...lane, endpointId: id, tenantId, version, maxInFlight, timeoutMs } })
         await addSecrets(createSecretStore(tx, id))
-        return made
+        if (filter === null) return made
+        await setFilter(tx, id, filter)
+        return { ...made, filter: filter.text }
       }, transactionOptions)
     },
     change(endpointId, change) {

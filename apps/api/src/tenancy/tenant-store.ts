@@ -11,6 +11,8 @@ import {
   listAttempts,
   listDeliveries,
   listEvents,
+  type MatchQuestion,
+  matchEvents,
   type Period,
   publishTestEvent,
   type RecoverRange,
@@ -79,6 +81,8 @@ export function createTenantStore(
     ) => countRecoverable(pool, { ...range, tenantId, endpointId }, limits),
     /** @returns the job that deletes all that it owns; null when there is no such tenant */
     delete: () => startTenantDelete(pool, tenantId),
+    matchEvents: ({ id }: EndpointRow, question: MatchQuestion) =>
+      matchEvents(pool, tenantId, id, 'last' in question ? kept(question) : question),
     readBacklog: ({ id }: EndpointRow) => readBacklogOf(pool, id),
   }
 }

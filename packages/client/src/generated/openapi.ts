@@ -86,7 +86,7 @@ export interface paths {
         head?: never;
         /**
          * Change an endpoint
-         * @description Replaces each named field whole; null sets its default. Once a pause is answered, no attempt begins. With another `url`, what is owed goes there from the next attempt on, and the failures of the old one are forgotten: its streak, its breaker and any wait that it had asked for. So they are when a disabled endpoint is enabled. With another `ordering`, what is in flight ends before the new one begins. A version that `signatures` no longer names signs no more, its secrets are gone; one that is new there has a secret made for it.
+         * @description Replaces each named field whole; null sets its default. Once a pause is answered, no attempt begins. With another `url`, what is owed goes there from the next attempt on, and the failures of the old one are forgotten: its streak, its breaker and any wait that it had asked for. So they are when a disabled endpoint is enabled. With another `ordering`, what is in flight ends before the new one begins. Another `filter` decides what is published once it is answered. A version that `signatures` no longer names signs no more, its secrets are gone; one that is new there has a secret made for it.
          */
         patch: operations["updateEndpoint"];
         trace?: never;
@@ -162,6 +162,26 @@ export interface paths {
          * @description Over a range of time: what `failed`, what was `canceled`, and what was `missed`, which is what matches the filter that the endpoint has now and was never owed to it, because it was disabled, did not exist, or had another filter. A job owes them again in publish order, each with a fresh schedule and its `webhook-id`; attempts are numbered on. What has succeeded, or is owed already, is left alone. Recoveries of one endpoint run one after another. Once the endpoint is disabled or deleted, the job fails.
          */
         post: operations["recoverEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tenants/{tenant}/endpoints/{endpoint}/matches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask whether events would be owed to an endpoint, and why not
+         * @description Of a sample, or of the tenant's newest events, newest first. Decided as a publish decides it, by the endpoint's status, event types, channels and filter as they are now. Writes nothing.
+         */
+        post: operations["matchEndpoint"];
         delete?: never;
         options?: never;
         head?: never;
@@ -548,6 +568,28 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description A filter over the payload: a condition, or several joined by `and`, `or` and `not`. */
+        Filter: {
+            /**
+             * @description A JSON pointer into the payload; the empty one is the whole.
+             * @example /data/total
+             */
+            path: string;
+            equals?: string | number | boolean | null;
+            in?: (string | number | boolean | null)[];
+            exists?: boolean;
+            prefix?: string;
+            gt?: number | string;
+            gte?: number | string;
+            lt?: number | string;
+            lte?: number | string;
+        } | {
+            and: components["schemas"]["Filter"][];
+        } | {
+            or: components["schemas"]["Filter"][];
+        } | {
+            not: components["schemas"]["Filter"];
+        };
         Tenant: {
             /** @example acme */
             id: string;
@@ -606,7 +648,6 @@ export interface components {
              *     | `not_an_object` | 422 | Send a JSON object. |
              *     | `not_an_array` | 422 | Send an array there. |
              *     | `too_many_events` | 422 | Split the batch. |
-             *     | `not_supported_yet` | 422 | Leave the field out, or set its default. |
              *     | `unknown_event_type` | 422 | Add the type to the catalogue first. |
              *     | `schema_violation` | 422 | Correct the fields that `errors` names, or the schema of the type. |
              *     | `idempotency_key_reused` | 422 | Use a new key for other content. |
@@ -618,7 +659,7 @@ export interface components {
              *     | `stopping` | 503 | Send the request again: another process, or this one restarted, will take it. |
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_utf8" | "byte_order_mark" | "nested_too_deeply" | "repeated_key" | "malformed_request" | "unauthorized" | "forbidden" | "webhook_loop" | "not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "uid_taken" | "too_many_secrets" | "state_conflict" | "idempotency_key_in_use" | "body_too_large" | "payload_too_large" | "uri_too_long" | "unsupported_media_type" | "invalid_request" | "not_an_object" | "not_an_array" | "too_many_events" | "not_supported_yet" | "unknown_event_type" | "schema_violation" | "idempotency_key_reused" | "too_many_requests" | "headers_too_large" | "internal_error" | "database_unavailable" | "overloaded" | "stopping";
+            code: "invalid_json" | "invalid_utf8" | "byte_order_mark" | "nested_too_deeply" | "repeated_key" | "malformed_request" | "unauthorized" | "forbidden" | "webhook_loop" | "not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "uid_taken" | "too_many_secrets" | "state_conflict" | "idempotency_key_in_use" | "body_too_large" | "payload_too_large" | "uri_too_long" | "unsupported_media_type" | "invalid_request" | "not_an_object" | "not_an_array" | "too_many_events" | "unknown_event_type" | "schema_violation" | "idempotency_key_reused" | "too_many_requests" | "headers_too_large" | "internal_error" | "database_unavailable" | "overloaded" | "stopping";
             errors: {
                 /**
                  * @description A JSON pointer into the body; for a parameter of path or query, `/` and its name.
@@ -690,7 +731,14 @@ export interface components {
             description: string;
             event_types: string[] | null;
             channels: string[] | null;
-            filter: null;
+            /**
+             * @description Over the payload: see docs/filters.md. null takes all.
+             * @example {
+             *       "path": "/data/total",
+             *       "gte": 100
+             *     }
+             */
+            filter: components["schemas"]["Filter"] | null;
             /** @enum {string} */
             status: "enabled" | "paused" | "disabled";
             disabled_reason: string | null;
@@ -815,6 +863,64 @@ export interface components {
             states?: ("failed" | "canceled" | "missed")[] | null;
             /** @description Only count. Writes nothing. */
             dry_run?: boolean | null;
+        };
+        Matches: {
+            data: components["schemas"]["Match"][];
+        };
+        Match: {
+            /**
+             * @description null for a sample.
+             * @example evt_01j8000000e008000000000000
+             */
+            event_id: string | null;
+            /** @example invoice.paid */
+            type: string;
+            /** @description Whether it would be owed to the endpoint, were it published now. */
+            matches: boolean;
+            /** @description Why not; empty when it matches. */
+            reasons: components["schemas"]["MatchReason"][];
+        };
+        MatchReason: {
+            /**
+             * @description `payload`: it has a number that is too large for filters to look at. `test_event`: a test of another endpoint.
+             * @enum {string}
+             */
+            code: "status" | "event_type" | "channels" | "filter" | "payload" | "test_event";
+            message: string;
+            /**
+             * @description What of the endpoint says no: a JSON pointer into it.
+             * @example /filter/and/1/gte
+             */
+            at: string | null;
+            /**
+             * @description The place in the payload that was looked at: a JSON pointer into it.
+             * @example /data/total
+             */
+            path: string | null;
+            /**
+             * @description The JSON that is there, cut after 200 characters; `{...}` or `[...]` for an object or an array; null for nothing.
+             * @example 99.5
+             */
+            found: string | null;
+        };
+        MatchQuestion: {
+            /** @example invoice.paid */
+            type: string;
+            /**
+             * @description Any JSON value.
+             * @example {
+             *       "type": "invoice.paid",
+             *       "data": {
+             *         "id": 1042,
+             *         "total": 99.5
+             *       }
+             *     }
+             */
+            payload: unknown;
+            channels?: string[] | null;
+        } | {
+            /** @description How many of the tenant's newest events. */
+            last: number;
         };
         Attempt: {
             /** @example att_01j8000000e008000000000000 */
@@ -1342,8 +1448,14 @@ export interface operations {
                     event_types?: string[] | null;
                     /** @description null takes all; else the event must share one. */
                     channels?: string[] | null;
-                    /** @description A filter over the payload. */
-                    filter?: null;
+                    /**
+                     * @description Over the payload: see docs/filters.md. null takes all.
+                     * @example {
+                     *       "path": "/data/total",
+                     *       "gte": 100
+                     *     }
+                     */
+                    filter?: components["schemas"]["Filter"] | null;
                     /** @enum {string|null} */
                     status?: "enabled" | "paused" | "disabled" | null;
                     /**
@@ -1545,8 +1657,14 @@ export interface operations {
                     event_types?: string[] | null;
                     /** @description null takes all; else the event must share one. */
                     channels?: string[] | null;
-                    /** @description A filter over the payload. */
-                    filter?: null;
+                    /**
+                     * @description Over the payload: see docs/filters.md. null takes all.
+                     * @example {
+                     *       "path": "/data/total",
+                     *       "gte": 100
+                     *     }
+                     */
+                    filter?: components["schemas"]["Filter"] | null;
                     /** @enum {string|null} */
                     status?: "enabled" | "paused" | "disabled" | null;
                     /**
@@ -1814,6 +1932,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    matchEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant: string;
+                /** @description Its id or its `uid`. */
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MatchQuestion"];
+            };
+        };
+        responses: {
+            /** @description One for each event */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Matches"];
                 };
             };
             /** @description Refused */

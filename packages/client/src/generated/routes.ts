@@ -13,6 +13,7 @@ export const routes = {
   rotateEndpointSecret: ['POST', '/v1/tenants/{tenant}/endpoints/{endpoint}/secret/rotate'],
   getEndpointStats: ['GET', '/v1/tenants/{tenant}/endpoints/{endpoint}/stats'],
   recoverEndpoint: ['POST', '/v1/tenants/{tenant}/endpoints/{endpoint}/recover'],
+  matchEndpoint: ['POST', '/v1/tenants/{tenant}/endpoints/{endpoint}/matches'],
   testEndpoint: ['POST', '/v1/tenants/{tenant}/endpoints/{endpoint}/test'],
   publishEvent: ['POST', '/v1/tenants/{tenant}/events'],
   listEvents: ['GET', '/v1/tenants/{tenant}/events'],

@@ -38,6 +38,9 @@ export function createEndpoints(call: Caller) {
     /** Owes it again what failed, was canceled or was missed: a job. With `dry_run`, the counts and no more. */
     recover: (tenant: string, endpoint: string, values: BodyOf<'recoverEndpoint'>, options?: CallOptions) =>
       call.json('recoverEndpoint', { path: { tenant, endpoint }, body: values }, options),
+    /** Whether a sample, or each of the last events, would be owed to it, and why not. */
+    matches: (tenant: string, endpoint: string, question: BodyOf<'matchEndpoint'>, options?: CallOptions) =>
+      call.json('matchEndpoint', { path: { tenant, endpoint }, body: question, repeatable: true }, options),
     /** Sends a test event, and waits for its first attempt: the attempt, or the delivery if it takes longer than 30 s. */
     test: (tenant: string, endpoint: string, values: BodyOf<'testEndpoint'> = {}, options?: CallOptions) =>
       call.json('testEndpoint', { path: { tenant, endpoint }, body: values }, { timeoutMs: testTimeoutMs, ...options }),

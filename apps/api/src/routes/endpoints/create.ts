@@ -1,6 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { App } from '../../app.ts'
 import { invalid } from '../../http/api-problem.ts'
+import { exactMember } from '../../http/exact-member.ts'
 import { endpointTenantParameter } from '../../http/ids.ts'
 import { jsonBody } from '../../http/json-body.ts'
 import { json, jsonRequest, problems } from '../../http/responses.ts'
@@ -22,7 +23,7 @@ export const endpointCreate = createRoute({
     'Makes the tenant when it is new. The answer holds the secret. Under the tenant `posthorn`, which an operator key alone ' +
     'may use, it takes the events about Posthorn itself: `endpoint.disabled`, `endpoint.enabled`, `endpoint.failing`, ' +
     '`endpoint.healthy` and `delivery.exhausted`.',
-  middleware: [jsonBody],
+  middleware: [jsonBody, exactMember('filter')],
   request: { params: z.object({ tenant: endpointTenantParameter }), body: jsonRequest(endpointInput) },
   responses: { 201: json(newEndpointSchema, 'Registered'), ...problems },
 })
@@ -47,7 +48,7 @@ export function registerEndpointCreate(app: App, { tenantOf, vault, targets }: T
       ordering: laneOrdering[input.ordering ?? 'none'],
     }
     const row = await tenantOf(c)
-      .endpoints.create({ endpoint, lane }, async (secrets) => {
+      .endpoints.create({ endpoint, filter: input.filter ?? null, lane }, async (secrets) => {
         for (const each of made) await secrets.add(sealSecret(vault, each))
       })
       .catch(refuseTakenUid)

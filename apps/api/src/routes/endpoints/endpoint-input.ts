@@ -3,8 +3,8 @@ import { decodeId, isChannel, isEventTypeFilter, type Vault } from '@posthorn/co
 import { Prisma } from '@posthorn/core/prisma'
 import { uidPattern } from '../../http/ids.ts'
 import { metadataSchema } from '../../http/metadata.ts'
-import { onlyNull } from '../../http/unsupported.ts'
 import { endpointOrdering, endpointStatus } from './endpoint.ts'
+import { filterInput } from './filter.ts'
 import { headersSchema } from './headers.ts'
 import { rateLimitSchema } from './rate-limit.ts'
 import { secretInput, signaturesSchema } from './secrets.ts'
@@ -48,7 +48,7 @@ const configuration = {
   description: z.string().max(1024).nullable().optional(),
   event_types: eventTypes.nullable().optional(),
   channels: channels.nullable().optional(),
-  filter: onlyNull('A filter over the payload.'),
+  filter: filterInput.optional(),
   status: endpointStatus.nullable().optional(),
   headers: headersSchema.nullable().optional(),
   max_in_flight: z.int().min(1).max(1000).nullable().optional(),
@@ -85,7 +85,8 @@ type Configuration = z.output<typeof endpointPatchInput>
 export const defaultMaxInFlight = 20
 export const defaultTimeoutMs = 15_000
 
-/** The columns of the fields that are there, each whole; null is the default. `status` and `signatures` are left to the caller. */
+/** The columns of the fields that are there, each whole; null is the default. `status`, `filter` and `signatures` are left to the
+ * caller. */
 export function toColumns(input: Configuration, vault: Vault) {
   const headers = input.headers ?? {}
   return {

@@ -1,8 +1,9 @@
 import { z } from '@hono/zod-openapi'
-import { encodeId } from '@posthorn/core'
+import { encodeId, parseExactly } from '@posthorn/core'
 import { idSchema, tenantIdSchema } from '../../http/ids.ts'
 import { timeSchema, writeTime } from '../../http/time.ts'
 import type { EndpointRow } from '../../tenancy/endpoint-store.ts'
+import { filterSchema } from './filter.ts'
 import { maskedValue } from './headers.ts'
 import { rateLimitSchema, readRateLimit } from './rate-limit.ts'
 import { signatureVersion } from './secrets.ts'
@@ -20,7 +21,7 @@ export const endpointSchema = z
     description: z.string(),
     event_types: z.array(z.string()).nullable(),
     channels: z.array(z.string()).nullable(),
-    filter: z.null(),
+    filter: filterSchema,
     status: endpointStatus,
     disabled_reason: z.string().nullable(),
     headers: z.record(z.string(), z.string()).openapi({ description: `Values are masked: "${maskedValue}".` }),
@@ -59,7 +60,7 @@ export function presentEndpoint(row: EndpointRow): z.infer<typeof endpointSchema
     description: row.description,
     event_types: row.eventTypes.length === 0 ? null : row.eventTypes,
     channels: row.channels.length === 0 ? null : row.channels,
-    filter: null,
+    filter: row.filter === null ? null : parseExactly(row.filter)!,
     status: row.status as z.infer<typeof endpointStatus>,
     disabled_reason: row.disabledReason,
     headers: Object.fromEntries(row.headerNames.map((name) => [name, maskedValue])),

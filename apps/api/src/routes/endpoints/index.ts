@@ -3,8 +3,10 @@ import type { Doorbell } from '../../publish/doorbell.ts'
 import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { registerEndpointCreate } from './create.ts'
 import { registerEndpointDelete } from './delete.ts'
+import { registerFilterSchema } from './filter.ts'
 import { registerEndpointGet } from './get.ts'
 import { registerEndpointList } from './list.ts'
+import { registerEndpointMatches } from './matches.ts'
 import { registerEndpointRecover } from './recover.ts'
 import { registerEndpointSecretGet } from './secret-get.ts'
 import { registerEndpointSecretRotate } from './secret-rotate.ts'
@@ -12,6 +14,7 @@ import { registerEndpointStats } from './stats.ts'
 import { registerEndpointUpdate } from './update.ts'
 
 export function registerEndpoints(app: App, deps: TenantRouteDeps & { doorbell: Doorbell }): void {
+  registerFilterSchema(app)
   registerEndpointCreate(app, deps)
   registerEndpointList(app, deps)
   registerEndpointGet(app, deps)
@@ -21,4 +24,5 @@ export function registerEndpoints(app: App, deps: TenantRouteDeps & { doorbell: 
   registerEndpointSecretRotate(app, deps)
   registerEndpointStats(app, deps)
   registerEndpointRecover(app, deps)
+  registerEndpointMatches(app, deps)
 }

@@ -1,6 +1,7 @@
 import { createRoute } from '@hono/zod-openapi'
 import type { App } from '../../app.ts'
 import { invalid } from '../../http/api-problem.ts'
+import { exactMember } from '../../http/exact-member.ts'
 import { jsonBody } from '../../http/json-body.ts'
 import { json, jsonRequest, problems } from '../../http/responses.ts'
 import type { Doorbell } from '../../publish/doorbell.ts'
@@ -24,9 +25,9 @@ export const endpointUpdate = createRoute({
     'Replaces each named field whole; null sets its default. Once a pause is answered, no attempt begins. With another `url`, ' +
     'what is owed goes there from the next attempt on, and the failures of the old one are forgotten: its streak, its breaker ' +
     'and any wait that it had asked for. So they are when a disabled endpoint is enabled. With another `ordering`, what is in ' +
-    'flight ends before the new one begins. A version that `signatures` no longer names signs no more, its secrets are gone; ' +
+    'flight ends before the new one begins. Another `filter` decides what is published once it is answered. A version that `signatures` no longer names signs no more, its secrets are gone; ' +
     'one that is new there has a secret made for it.',
-  middleware: [jsonBody],
+  middleware: [jsonBody, exactMember('filter')],
   request: { params: endpointParameters, body: jsonRequest(endpointPatchInput) },
   responses: { 200: json(endpointSchema, 'Changed'), ...problems },
 })
@@ -44,11 +45,12 @@ export function registerEndpointUpdate(app: App, deps: TenantRouteDeps & { doorb
     const columns = toColumns(input, vault)
 
     const { row, told } = await endpoints
-      .change(id, async ({ current, secrets, write, tell }) => {
+      .change(id, async ({ current, secrets, setFilter, write, tell }) => {
         const signatures = await changeOfSignatures(current.signatures, input.signatures, secrets, vault)
         const status = changeOfStatus(current.status, input.status)
         const rate =
           input.rate_limit === undefined ? {} : changeOfRate(readRateLimit(current.rateLimit), input.rate_limit)
+        if (input.filter !== undefined) await setFilter(input.filter)
         const row = await write(
           { ...columns, ...status.endpoint, ...signatures },
           ({ url, ordering, maxInFlight, timeoutMs }) => {
