@@ -17,3 +17,5 @@ end $$;
 
 create trigger event_type_changed before insert or update or delete or truncate on posthorn.event_type
   for each statement execute function posthorn.count_catalogue_change();
+
+revoke execute on function posthorn.count_catalogue_change from public;
