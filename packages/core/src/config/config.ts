@@ -4,7 +4,8 @@ import type { LogLevel } from '../telemetry/log.ts'
 import type { AllowedTarget } from './allowed-target.ts'
 import { ConfigError } from './config-error.ts'
 import type { EgressProxy } from './egress-proxy.ts'
-import { settings } from './settings.ts'
+import { givenIn } from './given.ts'
+import { clientSettings, settings } from './settings.ts'
 
 /** What a process does: all in one, or one part. It decides which settings must be there. */
 export type Role = 'start' | 'api' | 'dispatcher' | 'migrate' | 'reencrypt' | 'receiver'
@@ -67,17 +68,7 @@ const maxDeliverAtMs = 30 * 86_400_000
  * @throws ConfigError with one line about the first setting that is wrong or missing
  */
 export function parseConfig(env: Readonly<Record<string, string | undefined>>, defaults: ConfigDefaults): Config {
-  const given: Record<string, string> = {}
-  for (const name of Object.keys(settings.shape)) {
-    const value = env[name]
-    if (value !== undefined && value !== '') given[name] = value
-  }
-  const parsed = settings.safeParse(given)
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0]!
-    throw new ConfigError(`${issue.path.join('.')} ${issue.message}`)
-  }
-  const set = parsed.data
+  const set = givenIn(env, settings)
   checkRequired(set, defaults.role)
   if (set.POSTHORN_RETENTION <= set.POSTHORN_MAX_AGE + maxDeliverAtMs) {
     throw new ConfigError(
@@ -128,7 +119,12 @@ function checkRequired(set: z.output<typeof settings>, role: Role): void {
 /** Most such names are slips of the pen; they stop nothing, for they may belong to another program's Posthorn. */
 function unknownNames(env: Readonly<Record<string, string | undefined>>): string[] {
   return Object.keys(env)
-    .filter((name) => name.startsWith('POSTHORN_') && !name.startsWith('POSTHORN_TEST_') && !(name in settings.shape))
+    .filter(
+      (name) =>
+        name.startsWith('POSTHORN_') &&
+        !name.startsWith('POSTHORN_TEST_') &&
+        !(name in settings.shape || name in clientSettings.shape),
+    )
     .sort()
     .map((name) => `${JSON.stringify(name).slice(1, -1)} is not a setting of Posthorn and has no effect`)
 }

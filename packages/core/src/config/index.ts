@@ -1,5 +1,6 @@
 export type { AllowedTarget } from './allowed-target.ts'
 export { type Config, type ConfigDefaults, parseConfig, type Role } from './config.ts'
 export { ConfigError } from './config-error.ts'
+export { type Connection, parseConnection } from './connection.ts'
 export { parseDuration } from './duration.ts'
 export type { EgressProxy } from './egress-proxy.ts'

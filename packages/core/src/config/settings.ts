@@ -40,6 +40,15 @@ export const settings = z.object({
   POSTHORN_LOG_LEVEL: setting(logLevel).default('info'),
 })
 
+/** The settings of commands that call the API of a running Posthorn. */
+export const clientSettings = z.object({
+  POSTHORN_URL: setting(apiUrl).optional(),
+  POSTHORN_HOST: settings.shape.POSTHORN_HOST.unwrap().optional(),
+  POSTHORN_PORT: settings.shape.POSTHORN_PORT.unwrap().optional(),
+  POSTHORN_API_KEY: settings.shape.POSTHORN_API_KEY,
+  POSTHORN_DATA_DIR: settings.shape.POSTHORN_DATA_DIR,
+})
+
 /** What is wrong with a value, as the end of a sentence that begins with the setting's name. */
 class Wrong {
   readonly message: string
@@ -62,6 +71,16 @@ function postgresUrl(text: string): string | Wrong {
   const wrong = new Wrong('must be a URL that begins with postgres:// or postgresql://')
   if (!/^postgres(?:ql)?:\/\//.test(text) || text.includes('\0')) return wrong
   return URL.canParse(text) ? text : wrong
+}
+
+function apiUrl(text: string): string | Wrong {
+  const url = /^https?:\/\//.test(text) ? URL.parse(text) : null
+  if (url === null) return new Wrong('must be the address of the API, such as http://127.0.0.1:8080')
+  // Whoever writes a secret there must not find it in a terminal's history, so no part of it is repeated.
+  if (url.username || url.password || url.search || url.hash) {
+    return new Wrong('must be an address alone, without user, password, query or fragment')
+  }
+  return text
 }
 
 function folder(text: string): string | Wrong {

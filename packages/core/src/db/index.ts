@@ -1,4 +1,5 @@
 export { type MigrateOptions, MigrationError, migrate } from './migrate.ts'
+export { type MigrationState, readMigrationState } from './migration-state.ts'
 export {
   createClient,
   createPool,

@@ -8,7 +8,7 @@ import { createClient } from './pool.ts'
 /** Prisma's own lock for `migrate deploy`, so that the two never run at once. */
 const advisoryLock = 72707369
 
-const migrationsFolder = fileURLToPath(new URL('../../../../prisma/migrations/', import.meta.url))
+export const migrationsFolder = fileURLToPath(new URL('../../../../prisma/migrations/', import.meta.url))
 
 // As Prisma makes it, where `?schema=posthorn` has it look: `prisma migrate deploy` and `status` agree with what is
 // written here, and the product's own migrations in the same database are not touched.
@@ -25,7 +25,7 @@ create table if not exists posthorn._prisma_migrations (
   applied_steps_count integer not null default 0
 );`
 
-const selectApplied = `
+export const selectApplied = `
 select migration_name, checksum from posthorn._prisma_migrations where finished_at is not null and rolled_back_at is null`
 
 const insertApplied = `
@@ -38,7 +38,7 @@ export class MigrationError extends Error {
 
 type Migration = { name: string; sql: string; checksum: string }
 
-async function readMigrations(folder: string): Promise<Migration[]> {
+export async function readMigrations(folder: string): Promise<Migration[]> {
   const entries = await readdir(folder, { withFileTypes: true })
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
   return Promise.all(
