@@ -2,14 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect, inject } from 'vitest'
-import { type Role, spawnPosthorn } from '../support/processes.ts'
+import { type Role, spawnNode, spawnPosthorn } from '../support/processes.ts'
 import { admin, databaseUrl } from '../support/template.ts'
 import { startTestServer } from '../support/test-server.ts'
 import { eventually } from '../support/wait.ts'
 import { inFolder, processesOf, refusal, startIn, test } from './start-under-test.ts'
 
+const mainFile = fileURLToPath(new URL('../../apps/posthorn/src/main.ts', import.meta.url))
 const encryptionKey = Buffer.alloc(32, 7).toString('base64')
 
 test.for([
@@ -132,8 +134,32 @@ test('api and dispatcher wait for a database that is away, and stop in order', a
   await server.stop()
 })
 
-test('an unknown command tells the commands', async ({ folder }) => {
+test('an unknown command tells how to find the commands', async ({ folder }) => {
   const process = spawnPosthorn('serve' as Role, {}, inFolder(folder.path))
   expect(await process.exited).toEqual({ code: 2, signal: null })
-  expect(process.output()).toBe('usage: posthorn start | api | dispatcher | migrate | reencrypt | receiver')
+  expect(process.output()).toBe(
+    "posthorn: unknown command 'serve'\n" +
+      '`posthorn --help` tells the commands, `posthorn <command> --help` how one is used.',
+  )
+})
+
+test('with --json the start tells where it is in one document, and then a line for each webhook', async ({
+  folder,
+}) => {
+  const start = spawnNode(mainFile, ['start', '--json'], { POSTHORN_PORT: '0' }, inFolder(folder.path))
+  const told = JSON.parse(await start.waitForLine(/^\{/, 60_000))
+  expect(told).toMatchObject({
+    version: expect.any(String),
+    data_dir: folder.dataDir,
+    token_path: join(folder.dataDir, 'api-key'),
+  })
+  const headers = { authorization: `Bearer ${told.new_token}`, 'content-type': 'application/json' }
+  const post = (path: string, body: unknown) =>
+    fetch(`${told.api_url}/v1/tenants/acme/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  expect((await post('endpoints', { url: `${told.sample_receiver_url}/` })).status).toBe(201)
+  expect((await post('events', { type: 'a.b', payload: 1 })).status).toBe(202)
+  await start.waitForLine(/^\{"line":"✓ a\.b evt_\w+ verified/u, 20_000)
+  start.signal('SIGTERM')
+  expect((await start.exited).code).toBe(0)
+  for (const line of start.output().split('\n')) JSON.parse(line)
 })

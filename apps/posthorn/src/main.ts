@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { enableCompileCache, flushCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 

@@ -6,6 +6,8 @@ export type Launch = {
   config: Config
   /** The folder where the command was typed. */
   folder: string
+  /** What is printed for people is printed as JSON. */
+  json: boolean
   lifecycle: Lifecycle
   log: Log
 }

@@ -1,92 +1,22 @@
-import { type Config, ConfigError, createLog, type Log, parseConfig, type Role } from '@posthorn/core'
-import { EmbeddedPostgresError } from './embedded/embedded-postgres-error.ts'
-import { createLifecycle, type Lifecycle } from './lifecycle.ts'
-import type { RunRole } from './role.ts'
-import { StartFailure } from './start-failure.ts'
-
-// Each role loads only what it needs.
-const roles: Record<Role, () => Promise<RunRole>> = {
-  start: async () => (await import('./start/run-start.ts')).runStart,
-  api: async () => (await import('./roles/run-api.ts')).runApi,
-  dispatcher: async () => (await import('./roles/run-dispatcher.ts')).runDispatcher,
-  migrate: async () => (await import('./roles/run-migrate.ts')).runMigrate,
-  reencrypt: async () => (await import('./roles/run-reencrypt.ts')).runReencrypt,
-  receiver: async () => (await import('./roles/run-receiver.ts')).runReceiver,
-}
-
-const signals = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
+import { CommanderError } from 'commander'
+import { createProgram } from './cli/program.ts'
+import { createRunner } from './cli/runner.ts'
+import { exitCodes } from './exit-code.ts'
 
 /**
- * Runs `posthorn start | api | dispatcher | migrate | reencrypt | receiver` to its end.
- * @returns the exit code: 0 after a clean stop, 1 when it could not start or go on (one line on stderr says why), 2 for a
- *   wrong command. A second signal n ends the process at once with 128 + n.
+ * Runs `posthorn <command> ...` to its end: a role (`start`, `api`, `dispatcher`, ...) or a command of the command line.
+ * @returns the exit code, one of `exitCodes`; 128 + n for a command that signal n has ended
  */
 export async function runCommand(args: string[]): Promise<number> {
-  const [role = ''] = args
-  if (args.length !== 1 || !isRole(role)) {
-    process.stderr.write(`usage: posthorn ${Object.keys(roles).join(' | ')}\n`)
-    return 2
-  }
-  const lifecycle = createLifecycle()
-  let log: Log | null = null
-  handleSignals(lifecycle, () => log)
-  let failure: unknown = null
-  try {
-    const folder = process.env['INIT_CWD'] || process.cwd()
-    const config = parseConfig(process.env, { role, folder })
-    log = role === 'start' ? await openStartLog(config) : createLog(config.logLevel)
-    for (const warning of config.warnings) log.warn(warning)
-    const run = await roles[role]()
-    await run({ config, folder, lifecycle, log })
-    await lifecycle.stopped
-  } catch (error) {
-    // A stop that was asked for interrupts the start by an error of some kind. That is no failure, but of a role that has
-    // an end of its own to reach.
-    if (!lifecycle.stopping.aborted) failure = error
-    else if (role === 'migrate') failure = new StartFailure('stopped before the database was migrated')
-    else if (role === 'reencrypt') failure = new StartFailure('stopped before all was re-encrypted: run it again')
-  }
-  // From now on the first signal ends it at once, as the second would.
-  lifecycle.stop()
-  const clean = await lifecycle.release(log)
-  failure ??= lifecycle.failure()
-  if (failure !== null) tell(failure, log)
-  return failure === null && clean ? 0 : 1
-}
-
-function handleSignals(lifecycle: Lifecycle, logNow: () => Log | null): void {
-  for (const name of Object.keys(signals) as (keyof typeof signals)[]) {
-    process.on(name, () => {
-      if (!lifecycle.stopping.aborted) return lifecycle.stop()
-      lifecycle.kill()
-      process.exit(128 + signals[name])
-    })
-  }
-  process.on('uncaughtException', (error) => {
-    const log = logNow() ?? createLog('fatal')
-    log.fatal({ err: error }, 'a fault that nothing handled: the process ends')
-    lifecycle.kill()
-    process.exit(1)
-  })
-  // Whoever read our output may be gone while we still drain.
+  // Whoever reads our output may be gone while we still drain.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
-}
-
-async function openStartLog({ logLevel, dataDir }: Config): Promise<Log> {
-  const { openQuietLog } = await import('./start/quiet-log.ts')
-  return openQuietLog(logLevel, dataDir)
-}
-
-function isRole(text: string): text is Role {
-  return Object.hasOwn(roles, text)
-}
-
-function tell(failure: unknown, log: Log | null): void {
-  const foreseen =
-    failure instanceof ConfigError || failure instanceof EmbeddedPostgresError || failure instanceof StartFailure
-  if (foreseen || log === null || log.level === 'silent') {
-    process.stderr.write(`posthorn: ${failure instanceof Error ? failure.message : String(failure)}\n`)
-  } else {
-    log.fatal({ err: failure }, 'posthorn cannot go on')
+  const runner = createRunner()
+  try {
+    await createProgram(runner, args.includes('--json')).parseAsync(args, { from: 'user' })
+    return runner.exitCode()
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    // It has said already what is wrong, or shown what was asked for.
+    return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage
   }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { findAccount } from './account.ts'
 import { type Binaries, findEmbeddedBinaries } from './binaries.ts'
 import { type Cluster, openCluster } from './cluster.ts'
+import { embeddedUrl } from './cluster-url.ts'
 import { type DataFolderLock, lockDataFolder } from './data-folder-lock.ts'
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
 import { freePort, isPortFree } from './free-port.ts'
@@ -71,7 +72,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     log.info({ pid: server.pid, port: server.port, version: binaries.version }, 'embedded Postgres ready')
     let stopping: Promise<void> | null = null
     return {
-      url: `postgresql://postgres:${cluster.password}@127.0.0.1:${server.port}/posthorn`,
+      url: embeddedUrl(cluster.password, server.port),
       port: server.port,
       pid: server.pid,
       binDir: cluster.binaries.binDir,

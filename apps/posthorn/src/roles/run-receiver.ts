@@ -11,7 +11,7 @@ import { migrateWhenUp } from './wait-for-database.ts'
  * The sample receiver alone, to try a deployment out on: it knows the secrets of the endpoints that are registered at its
  * own host name (`http://<hostname>:<POSTHORN_PORT>/...`) or this machine's loopback address, and reads no others.
  */
-export async function runReceiver({ config, lifecycle, log }: Launch): Promise<void> {
+export async function runReceiver({ config, json, lifecycle, log }: Launch): Promise<void> {
   const databaseUrl = config.databaseUrl!
   await migrateWhenUp({ url: databaseUrl, log, stopping: lifecycle.stopping })
   lifecycle.check()
@@ -23,7 +23,7 @@ export async function runReceiver({ config, lifecycle, log }: Launch): Promise<v
     ports: [port],
     names: [hostname()],
     secretsOf: (origins) => createLiveSecrets({ prisma, vault, origins }),
-    print: (line) => void process.stdout.write(`${line}\n`),
+    print: (line) => void process.stdout.write(`${json ? JSON.stringify({ line }) : line}\n`),
   })
   if (receiver === null)
     throw new StartFailure(`POSTHORN_HOST and POSTHORN_PORT: port ${port} of ${host} cannot be had`)

@@ -5,7 +5,7 @@ import { StartFailure } from '../start-failure.ts'
 import { reencrypt } from './reencrypt.ts'
 
 /** Seals with POSTHORN_ENCRYPTION_KEY what POSTHORN_ENCRYPTION_KEY_PREVIOUS had sealed, says what was done, and ends. */
-export async function runReencrypt({ config, lifecycle, log }: Launch): Promise<void> {
+export async function runReencrypt({ config, json, lifecycle, log }: Launch): Promise<void> {
   const onError = (error: Error): void => log.warn({ err: error }, 'an idle database connection was lost')
   const pool = createPool({
     connectionString: config.databaseUrl!,
@@ -23,6 +23,9 @@ export async function runReencrypt({ config, lifecycle, log }: Launch): Promise<
       `${done}; ${result.closed.length} values cannot be opened with these keys, or were changed after they were sealed (endpoints ${some})`,
     )
   }
-  process.stdout.write(`${done}; nothing is sealed with another key any more\n`)
+  const { secrets, headers } = result
+  process.stdout.write(
+    json ? `${JSON.stringify({ secrets, headers })}\n` : `${done}; nothing is sealed with another key any more\n`,
+  )
   lifecycle.stop()
 }

@@ -1,4 +1,5 @@
 import { relative } from 'node:path'
+import { reachable } from './reachable.ts'
 
 export type Banner = {
   version: string
@@ -42,11 +43,17 @@ export function writeBanner(banner: Banner): string {
   return lines.join('\n')
 }
 
-/** An address that listens on all is reached on this machine's own. */
-function reachable(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1'
-  if (host === '::') return '[::1]'
-  return host.includes(':') ? `[${host}]` : host
+/** The same for a program to read: one document. */
+export function bannerAsJson({ version, seconds, dataDir, host, port, samplePort, tokenPath, newToken }: Banner) {
+  return {
+    version,
+    ready_seconds: Math.round(seconds * 10) / 10,
+    data_dir: dataDir,
+    api_url: `http://${reachable(host)}:${port}`,
+    sample_receiver_url: samplePort === null ? null : `http://127.0.0.1:${samplePort}`,
+    token_path: tokenPath,
+    new_token: newToken,
+  }
 }
 
 function shownPath(folder: string, absolute: string): string {

@@ -4,7 +4,8 @@ import type { Launch } from '../role.ts'
 import { openVault } from '../roles/open-vault.ts'
 import { migrateWhenUp } from '../roles/wait-for-database.ts'
 import { watchRunners } from './ancestors.ts'
-import { writeBanner } from './banner.ts'
+import { tellApiUrl } from './api-url.ts'
+import { bannerAsJson, writeBanner } from './banner.ts'
 import { startOwnPostgres } from './own-postgres.ts'
 import { readEncryptionKey, readOperatorToken } from './secrets.ts'
 
@@ -17,8 +18,8 @@ const { version } = createRequire(import.meta.url)('../../package.json') as { ve
  * All in one process: the embedded Postgres (or POSTHORN_DATABASE_URL), API, dispatcher and the sample receiver. What is
  * acquired first is stopped last: the API refuses and drains, the dispatcher settles, the receiver closes, Postgres stops.
  */
-export async function runStart({ config: given, folder, lifecycle, log }: Launch): Promise<void> {
-  const print = (text: string): void => void process.stdout.write(`${text}\n`)
+export async function runStart({ config: given, folder, json, lifecycle, log }: Launch): Promise<void> {
+  const print = (line: string): void => void process.stdout.write(`${json ? JSON.stringify({ line }) : line}\n`)
   log.info({ version, pid: process.pid }, 'starting')
   const runners = watchRunners(() => {
     log.info('the command that started this process is gone: stopping')
@@ -71,19 +72,20 @@ export async function runStart({ config: given, folder, lifecycle, log }: Launch
   const port = await serveApi({ config, databaseUrl, vault, prisma, lifecycle, log })
   const isNew = await operator.keep()
   lifecycle.check()
-  print(
-    writeBanner({
-      version,
-      seconds: performance.now() / 1_000,
-      dataDir: given.dataDir,
-      folder,
-      host: given.host,
-      port,
-      samplePort: sample?.port ?? null,
-      tokenPath: operator.path,
-      newToken: isNew ? operator.token : null,
-    }),
-  )
+  tellApiUrl(given, port, lifecycle)
+  const banner = {
+    version,
+    seconds: performance.now() / 1_000,
+    dataDir: given.dataDir,
+    folder,
+    host: given.host,
+    port,
+    samplePort: sample?.port ?? null,
+    tokenPath: operator.path,
+    newToken: isNew ? operator.token : null,
+  }
+  if (json) process.stdout.write(`${JSON.stringify(bannerAsJson(banner))}\n`)
+  else print(writeBanner(banner))
   lifecycle.stopping.addEventListener('abort', () => {
     print('Stopping: what is in flight is finished first. A second Ctrl-C ends it at once.')
   })
