@@ -198,6 +198,18 @@ describe('the last events', () => {
     expect(await newest('other')).toMatchObject({ matches: false, reasons: [reason('test_event', null)] })
   })
 
+  test('that are large together are as many as 16 MiB hold', { timeout: 60_000 }, async () => {
+    const at = '/v1/tenants/large'
+    await api.call('POST', `${at}/endpoints`, { json: { url, uid: 'hook', filter: { path: '/z', equals: 1 } } })
+    const payload = { a: 'x'.repeat(1_000_000), z: 1 }
+    for (const count of [10, 10]) {
+      const events = Array.from({ length: count }, () => ({ type: 'a.b', payload }))
+      expect((await api.call('POST', `${at}/events/batch`, { json: { events } })).status).toBe(202)
+    }
+    const { body } = await api.call('POST', `${at}/endpoints/hook/matches`, { json: { last: 100 } })
+    expect(body.data.map((each: { matches: boolean }) => each.matches)).toEqual(Array.from({ length: 17 }, () => true))
+  })
+
   test('of a tenant without any are none', async () => {
     await api.call('POST', '/v1/tenants/empty/endpoints', { json: { url, uid: 'hook' } })
     const { status, body } = await api.call('POST', '/v1/tenants/empty/endpoints/hook/matches', { json: { last: 5 } })

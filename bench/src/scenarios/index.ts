@@ -4,6 +4,7 @@ import { acceptChecked } from './accept-checked.ts'
 import { backlog } from './backlog.ts'
 import { claimSettle, held } from './claims.ts'
 import { createDrain } from './drain.ts'
+import { filters } from './filters.ts'
 import { idle } from './idle.ts'
 import { isolation } from './isolation.ts'
 import { claimBlocked } from './isolation-claim.ts'
@@ -52,4 +53,5 @@ export const scenarios: readonly Scenario[] = [
   }),
   ordering,
   orderingClaim,
+  filters,
 ]

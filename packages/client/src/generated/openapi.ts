@@ -919,7 +919,7 @@ export interface components {
             payload: unknown;
             channels?: string[] | null;
         } | {
-            /** @description How many of the tenant's newest events. */
+            /** @description How many of the tenant's newest events; fewer come when they are larger than 16 MiB together. */
             last: number;
         };
         Attempt: {

@@ -59,11 +59,19 @@ with walked as materialized (
   from posthorn.event e
   where (e.tenant_id, e.id) >= ($1, $4::uuid) and (e.tenant_id, e.id) <= ($1, $5::uuid) and e.id >= $4::uuid and e.id <= $5::uuid
   order by e.tenant_id desc, e.id desc limit $6
+), counted as materialized (
+  select w.event_id, w.type, w.channels, w.only_to, w.payload, row_number() over () as at,
+    sum(octet_length(w.payload)) over (rows between unbounded preceding and 1 preceding) as bytes_before
+  from walked w
 ), sample as materialized (
-  select w.event_id, w.type, w.channels, w.only_to, w.payload, row_number() over () as at from walked w
+  select c.event_id, c.type, c.channels, c.only_to, c.payload, c.at from counted c
+  where coalesce(c.bytes_before, 0) < $7
 )${judge}`
 
 const begin = `begin isolation level repeatable read read only; ${guards}; set local enable_sort = off`
+
+/** Of payloads of the last events: what comes behind so many bytes is left out. */
+const maxBytes = 16 * 1024 * 1024
 
 /** What is asked about: a sample that was not published, or the tenant's newest events. */
 export type MatchQuestion =
@@ -121,7 +129,7 @@ export function matchEvents(
 function statementOf(question: MatchQuestion): { text: string; values: unknown[] } {
   if (!('last' in question)) return { text: sampleText, values: [question.type, question.channels, question.payload] }
   const { low, high } = idBounds({ since: question.since })
-  return { text: lastText, values: [low, high, question.last] }
+  return { text: lastText, values: [low, high, question.last, maxBytes] }
 }
 
 function stored(text: string): Filter {

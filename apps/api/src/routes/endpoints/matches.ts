@@ -26,7 +26,9 @@ const sampleInput = z.strictObject({
   channels: z.array(channelSchema).min(1).max(maxChannels).nullable().optional(),
 })
 const lastInput = z.strictObject({
-  last: z.int().min(1).max(maxLast).openapi({ description: "How many of the tenant's newest events." }),
+  last: z.int().min(1).max(maxLast).openapi({
+    description: "How many of the tenant's newest events; fewer come when they are larger than 16 MiB together.",
+  }),
 })
 const matchInput = z.union([sampleInput, lastInput]).openapi('MatchQuestion')
 
