@@ -1,5 +1,5 @@
 import { createPool, type Pool } from '@posthorn/core/db'
-import { countEndpointAttempts, listEvents, readBacklogOf, readOldestDue } from '@posthorn/core/sql'
+import { countEndpointAttempts, listEvents, readBacklogOf, readOldestDue, walkEventsOfType } from '@posthorn/core/sql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Captured, createCapture, type PlanNode } from '../sql/plans-capture.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -98,6 +98,20 @@ describe.each(['force_generic_plan', 'force_custom_plan'])('with stale statistic
       expect(index).toMatch(/^event_\d+_tenant_id_id_idx/)
       expect(rows).toBeLessThanOrEqual(21)
       expect(removed).toBe(0)
+    }
+  })
+
+  test('the newest events of a type are found from the top of all, some at a time, and without a sort', async () => {
+    const { value } = await walkEventsOfType(capture.pool, 'a').next()
+    expect(value).toHaveLength(100)
+    const plans = await capture.take()
+    const nodes = plans.flatMap((plan) => plan.nodes).filter((node) => node['Actual Loops'] !== 0)
+    expect(nodes.map((node) => node['Node Type'])).not.toContain('Sort')
+    const ran = nodes.filter((node) => /^event/.test(tableOf(node)))
+    expect(ran.length).toBeGreaterThan(1)
+    for (const node of ran) {
+      expect(node['Index Name']).toMatch(/^event_\d+_pkey/)
+      expect(node['Actual Rows']).toBeLessThanOrEqual(2_000)
     }
   })
 

@@ -5,7 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const pages = ['README.md', 'docs/publishing.md', 'docs/receiving.md', 'docs/client.md', 'packages/client/README.md']
+const pages = [
+  'README.md',
+  'docs/publishing.md',
+  'docs/receiving.md',
+  'docs/client.md',
+  'docs/event-types.md',
+  'packages/client/README.md',
+]
 
 /** What a reader has at hand, by the names that the pages use, where a block does not make it itself. */
 const atHand: Record<string, string> = {

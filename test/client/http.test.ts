@@ -62,6 +62,13 @@ describe('what the API does', () => {
     })
     expect(await posthorn.eventTypes.get('invoice.paid')).toMatchObject({ description: 'Paid' })
     expect((await posthorn.eventTypes.list().page()).data).toHaveLength(1)
+    const schema = { type: 'object', required: ['sum'] }
+    expect(await posthorn.eventTypes.check('invoice.paid', { schema })).toMatchObject({ checked: 1, failed: 1 })
+    expect(await posthorn.catalogue.openapi({ title: 'Acme' })).toMatchObject({ info: { title: 'Acme' } })
+    const catalogue = await posthorn.catalogue.asyncapi()
+    expect(catalogue).toMatchObject({ asyncapi: '3.0.0' })
+    const imported = await posthorn.catalogue.import(catalogue, { dry_run: 'true' })
+    expect(imported.data).toEqual([{ name: 'invoice.paid', outcome: 'unchanged', errors: [] }])
     await posthorn.eventTypes.delete('invoice.paid')
     const key = await posthorn.apiKeys.create({ name: 'shop', kind: 'publish' })
     expect(key.token).toMatch(/^phk_/)

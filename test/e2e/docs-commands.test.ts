@@ -28,7 +28,14 @@ const runners: Record<
   'docs/recovery.md': 'beside a start',
   'docs/sql.md': 'on a database',
 }
-const compiled = ['README.md', 'docs/publishing.md', 'docs/receiving.md', 'docs/client.md', 'packages/client/README.md']
+const compiled = [
+  'README.md',
+  'docs/publishing.md',
+  'docs/receiving.md',
+  'docs/client.md',
+  'docs/event-types.md',
+  'packages/client/README.md',
+]
 
 /** Pages whose JSON a test of their own takes. */
 const sampled = ['docs/event-types.md', 'docs/filters.md']

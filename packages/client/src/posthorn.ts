@@ -1,5 +1,6 @@
 import { type ClientOptions, createCaller } from './call/call.ts'
 import { type ApiKeys, createApiKeys } from './resources/api-keys.ts'
+import { type Catalogue, createCatalogue } from './resources/catalogue.ts'
 import { createDeliveries, type Deliveries } from './resources/deliveries.ts'
 import { createEndpoints, type Endpoints } from './resources/endpoints.ts'
 import { createEventTypes, type EventTypes } from './resources/event-types.ts'
@@ -20,6 +21,7 @@ export class Posthorn {
   readonly events: Events
   readonly deliveries: Deliveries
   readonly eventTypes: EventTypes
+  readonly catalogue: Catalogue
   readonly apiKeys: ApiKeys
   readonly jobs: Jobs
   readonly server: Server
@@ -32,6 +34,7 @@ export class Posthorn {
     this.events = createEvents(call)
     this.deliveries = createDeliveries(call)
     this.eventTypes = createEventTypes(call)
+    this.catalogue = createCatalogue(call)
     this.apiKeys = createApiKeys(call)
     this.jobs = createJobs(call)
     this.server = createServer(call)

@@ -11,10 +11,15 @@ const maxDocumentBytes = 1024 * 1024
  * Reads and checks a JSON body before the route's schema sees it. Every route whose `request.body` is JSON names it as
  * `middleware`; a test holds that over the OpenAPI document.
  */
-export const jsonBody: MiddlewareHandler<AppEnv> = async (c, next) => {
-  requireJson(c)
-  handOn(c, readJsonDocument(await readBody(c, maxDocumentBytes)))
-  await next()
+export const jsonBody = jsonBodyUpTo(maxDocumentBytes)
+
+/** As `jsonBody`, for a route that takes more, or less. */
+export function jsonBodyUpTo(maxBytes: number): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    requireJson(c)
+    handOn(c, readJsonDocument(await readBody(c, maxBytes)))
+    await next()
+  }
 }
 
 /** As `jsonBody`, for a route all of whose fields are optional: no body at all is `{}`. */

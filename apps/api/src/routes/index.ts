@@ -6,6 +6,7 @@ import { createDoorbell } from '../publish/doorbell.ts'
 import { createGatherer } from '../publish/gatherer.ts'
 import { toTenantRouteDeps } from '../tenancy/tenant-store.ts'
 import { registerApiKeys } from './api-keys/index.ts'
+import { registerCatalogue } from './catalogue/index.ts'
 import { registerDeliveries } from './deliveries/index.ts'
 import { registerDocs } from './docs/index.ts'
 import { registerEndpoints } from './endpoints/index.ts'
@@ -33,6 +34,7 @@ export function registerRoutes(app: App, deps: RouteDeps): () => Promise<void> {
   registerEvents(app, { ...tenantDeps, gatherer, checkPublish })
   registerDeliveries(app, { ...tenantDeps, doorbell })
   registerEventTypes(app, { ...deps, catalogue, compiler })
+  registerCatalogue(app, { ...deps, catalogue, compiler })
   registerApiKeys(app, deps)
   registerJobs(app, deps)
   registerHealth(app, deps)

@@ -442,6 +442,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/event-types/{name}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What would break under another schema
+         * @description Holds the last events of the type, of all tenants, against a schema. Changes nothing. The type need not be in the catalogue.
+         */
+        post: operations["checkEventType"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/catalogue/openapi": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The catalogue as the webhooks of OpenAPI 3.1
+         * @description For customers: the types with their descriptions, schemas and examples, by name. What is written can be imported again.
+         */
+        get: operations["getCatalogueOpenapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/catalogue/asyncapi": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The catalogue as AsyncAPI 3
+         * @description For customers: the types with their descriptions, schemas and examples, by name. What is written can be imported again.
+         */
+        get: operations["getCatalogueAsyncapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/catalogue/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make and change types as a document describes them
+         * @description An AsyncAPI 3 or an OpenAPI 3.1 document, as JSON. Each type that it describes becomes what it says, all of them in one transaction; those that cannot be taken are refused, and stay as they are, as do types that it does not describe. References are followed inside the document; nothing is fetched. A second time, nothing changes.
+         */
+        post: operations["importCatalogue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/api-keys": {
         parameters: {
             query?: never;
@@ -1127,6 +1207,60 @@ export interface components {
              * @example 2026-01-31T09:30:00.000Z
              */
             updated_at: string;
+        };
+        SchemaCheckResult: {
+            /** @description Events of the type that were held against the schema. */
+            checked: number;
+            failed: number;
+            /** @description Whether these were as many as were asked for, or all there are. Else the time was up, or the type is rare: only the newest 100,000 events of all types are looked at. */
+            complete: boolean;
+            /** @description The newest 50 that fail. */
+            failures: {
+                /** @example evt_01j8000000e008000000000000 */
+                event_id: string;
+                tenant_id: string;
+                errors: {
+                    path: string;
+                    message: string;
+                }[];
+            }[];
+        };
+        SchemaCheck: {
+            /**
+             * @description JSON Schema 2020-12 of its payloads.
+             * @example {
+             *       "type": "object",
+             *       "required": [
+             *         "total"
+             *       ],
+             *       "properties": {
+             *         "total": {
+             *           "type": "number",
+             *           "minimum": 0
+             *         }
+             *       }
+             *     }
+             */
+            schema: {
+                [key: string]: unknown;
+            };
+            /** @description Events; 100 when left out. */
+            last?: number | null;
+        };
+        CatalogueImport: {
+            /** @enum {string} */
+            format: "asyncapi" | "openapi";
+            dry_run: boolean;
+            data: {
+                name: string;
+                /** @enum {string} */
+                outcome: "created" | "changed" | "unchanged" | "refused";
+                /** @description Why it is refused, by pointers into the type as PUT takes it: `/schema/properties/id/type`. */
+                errors: {
+                    path: string;
+                    message: string;
+                }[];
+            }[];
         };
         NewApiKey: components["schemas"]["ApiKey"] & {
             /**
@@ -2753,6 +2887,210 @@ export interface operations {
                         data: components["schemas"]["EventType"][];
                         next_cursor: string | null;
                     };
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    checkEventType: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SchemaCheck"];
+            };
+        };
+        responses: {
+            /** @description What was found */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchemaCheckResult"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getCatalogueOpenapi: {
+        parameters: {
+            query?: {
+                /** @description The document's title. */
+                title?: string;
+                /** @description The document's version. */
+                version?: string;
+                /** @description Whether archived types are in it. */
+                archived?: "true" | "false";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OpenAPI 3.1 */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getCatalogueAsyncapi: {
+        parameters: {
+            query?: {
+                /** @description The document's title. */
+                title?: string;
+                /** @description The document's version. */
+                version?: string;
+                /** @description Whether archived types are in it. */
+                archived?: "true" | "false";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description AsyncAPI 3 */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    importCatalogue: {
+        parameters: {
+            query?: {
+                /** @description Only tell. Writes nothing. */
+                dry_run?: "true" | "false";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @example 3.1.0 */
+                    openapi?: string;
+                    /** @description By the types of events; of each, the POST. */
+                    webhooks?: {
+                        [key: string]: {
+                            post?: {
+                                requestBody?: Record<string, never>;
+                            };
+                        };
+                    };
+                    /** @example 3.0.0 */
+                    asyncapi?: string;
+                    channels?: {
+                        [key: string]: {
+                            messages?: {
+                                [key: string]: Record<string, never>;
+                            };
+                        };
+                    };
+                    components?: Record<string, never>;
+                };
+            };
+        };
+        responses: {
+            /** @description What became, or would become, of each type */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CatalogueImport"];
                 };
             };
             /** @description Refused */

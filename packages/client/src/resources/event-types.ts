@@ -12,6 +12,9 @@ export function createEventTypes(call: Caller) {
     get: (name: string, options?: CallOptions) => call.json('getEventType', { path: { name } }, options),
     delete: (name: string, options?: CallOptions) =>
       call.json('deleteEventType', { path: { name }, removes: true }, options),
+    /** Holds the last events of the type against a schema, and tells which would fail. Changes nothing. */
+    check: (name: string, values: BodyOf<'checkEventType'>, options?: CallOptions) =>
+      call.json('checkEventType', { path: { name }, body: values, repeatable: true }, options),
     list: (query?: ListQuery<'listEventTypes'>, options?: CallOptions) =>
       createList(call, 'listEventTypes', undefined, query, options),
   }

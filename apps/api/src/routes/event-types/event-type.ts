@@ -1,4 +1,6 @@
 import { z } from '@hono/zod-openapi'
+import { Prisma } from '@posthorn/core/prisma'
+import type { TypeValues } from '../../catalogue/type-values.ts'
 import { eventTypeSchema } from '../../http/ids.ts'
 import { timeSchema, writeTime } from '../../http/time.ts'
 
@@ -41,5 +43,14 @@ export function presentEventType(row: EventTypeRow): z.infer<typeof eventTypeObj
     archived: row.archived,
     created_at: writeTime(row.createdAt),
     updated_at: writeTime(row.updatedAt),
+  }
+}
+
+/** As the database takes it. */
+export function toRow(values: TypeValues) {
+  return {
+    ...values,
+    schema: (values.schema as Prisma.InputJsonObject | null) ?? Prisma.DbNull,
+    examples: values.examples as Prisma.InputJsonArray,
   }
 }

@@ -1,5 +1,6 @@
 import type { App } from '../../app.ts'
 import type { CatalogueDeps } from './catalogue-deps.ts'
+import { registerEventTypeCheck } from './check.ts'
 import { registerEventTypeDelete } from './delete.ts'
 import { registerEventTypeGet } from './get.ts'
 import { registerEventTypeList } from './list.ts'
@@ -10,4 +11,5 @@ export function registerEventTypes(app: App, deps: CatalogueDeps): void {
   registerEventTypeGet(app, deps)
   registerEventTypeList(app, deps)
   registerEventTypeDelete(app, deps)
+  registerEventTypeCheck(app, deps)
 }

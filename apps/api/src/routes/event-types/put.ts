@@ -1,5 +1,4 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { Prisma } from '@posthorn/core/prisma'
 import type { App } from '../../app.ts'
 import { checkTypeValues, maxDescriptionLength, maxExamples } from '../../catalogue/type-values.ts'
 import { ApiProblem } from '../../http/api-problem.ts'
@@ -7,7 +6,7 @@ import { newEventTypeParameter } from '../../http/ids.ts'
 import { jsonBody } from '../../http/json-body.ts'
 import { json, jsonRequest, problems } from '../../http/responses.ts'
 import type { CatalogueDeps } from './catalogue-deps.ts'
-import { eventTypeObject, jsonSchema, presentEventType } from './event-type.ts'
+import { eventTypeObject, jsonSchema, presentEventType, toRow } from './event-type.ts'
 
 const eventTypeInput = z.strictObject({
   description: z.string().max(maxDescriptionLength).nullable().optional(),
@@ -54,11 +53,7 @@ export function registerEventTypePut(app: App, { prisma, catalogue, compiler }: 
     const errors = checkTypeValues(values, compiler)
     const first = errors[0]
     if (first) throw new ApiProblem('invalid_request', `${first.path}: ${first.message}`, { errors })
-    const data = {
-      ...values,
-      schema: (values.schema as Prisma.InputJsonObject | null) ?? Prisma.DbNull,
-      examples: values.examples as Prisma.InputJsonArray,
-    }
+    const data = toRow(values)
     const before = await prisma.eventType.findUnique({ where: { name }, select: { name: true } })
     // Between the two another may have made it: then this updates, and only the status is a moment behind.
     const row = await prisma.eventType.upsert({
