@@ -176,7 +176,7 @@ describe.each([
 
   test('payloads are read by key from the one partition of each event', async () => {
     const ids = events.slice(0, 400)
-    expect((await readEventsToSend(capture.pool, ids)).size).toBe(400)
+    expect((await readEventsToSend(capture.pool, ids)).events.size).toBe(400)
     const nodes = (await plansOf(/x\.payload/)).filter((node) => /^event_\d{8}$/.test(node['Relation Name'] ?? ''))
     const read = nodes.filter((node) => node['Actual Loops'] !== 0)
     expect(read.map((node) => node['Node Type'])).toEqual(['Index Scan'])

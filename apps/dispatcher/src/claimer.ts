@@ -10,6 +10,7 @@ import {
 } from '@posthorn/core/sql'
 import pRetry from 'p-retry'
 import type { Bulkhead } from './bulkhead.ts'
+import { createByteBudget } from './byte-budget.ts'
 import { createClaimMode } from './claim-mode.ts'
 import type { createEndpointCache } from './endpoint-cache.ts'
 import { attempt, expire, type FlightDeps } from './flight.ts'
@@ -59,11 +60,17 @@ const rowsPerClaim = 400
 /** Side by side, each from lanes of its own, where there is room for large ones: while one commits, the other works. */
 const claimsAtOnce = 2
 const roomForAnother = 200
+/** Of payloads in flight, and of those that one statement reads: a driver's text of them is twice as long again. */
+const maxBytesInFlight = 48 * 1024 * 1024
+const maxBytesPerRead = 4 * 1024 * 1024
+/** How long leases wait for room for their payloads; then they are given back. */
+const bytesWaitMs = 2_000
 
 export function startClaimer(deps: ClaimerDeps): Claimer {
   const { pool, book, bell, marks, heart, settler, bulkhead, watchList, timing, concurrency, log } = deps
   const mode = createClaimMode()
   const pausedBelow = Math.max(1, Math.min(100, concurrency >> 2))
+  const bytes = createByteBudget(maxBytesInFlight)
   let inFlight = 0
   /** Slots that claims under way may fill. */
   let reserved = 0
@@ -82,12 +89,15 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
   /** Slots for attempts, while what came back is written; a settle that lags behind closes them. */
   const room = (): number => {
     const taken = inFlight + reserved
-    return Math.min(concurrency - taken, concurrency * 4 - taken - settler.pending())
+    return Math.min(concurrency - taken, concurrency * 4 - taken - settler.pending(), bytes.fits() - reserved)
   }
+
+  /** Few free slots make small claims, and those cost as much as large ones. */
+  const enough = (): number => Math.max(1, Math.min(pausedBelow, bytes.most() >> 2))
 
   function landed(count: number): void {
     inFlight -= count
-    if (room() >= pausedBelow) bell.ring()
+    if (room() >= enough()) bell.ring()
     if (inFlight === 0) onLanded?.()
   }
 
@@ -106,8 +116,7 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
 
   function mayClaim(): boolean {
     const free = room()
-    // Few free slots make small claims, and those cost as much as large ones.
-    if (book.queued() === 0 || free < 1 || (free < pausedBelow && inFlight + reserved > 0)) return false
+    if (book.queued() === 0 || free < 1 || (free < enough() && inFlight + reserved > 0)) return false
     return claims.size === 0 || (claims.size < claimsAtOnce && free >= roomForAnother && doubtful.size === 0)
   }
 
@@ -190,42 +199,60 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
   /** Never rejects. */
   async function fly(leases: readonly Lease[], claimedAt: number): Promise<void> {
     const signal = flying.signal
+    const unsent: Lease[] = []
+    let waiting = leases
     try {
       const versions = new Map<string, number>()
-      for (const lease of leases)
-        versions.set(lease.endpointId, Math.max(lease.version, versions.get(lease.endpointId) ?? 0))
-      const [events, profiles] = await pRetry(
-        () =>
-          Promise.all([
-            readEventsToSend(pool, [...new Set(leases.map((lease) => lease.eventId))]),
-            deps.endpoints.load(versions),
-          ]),
-        { retries: 3, minTimeout: 100, shouldRetry: ({ error }) => isDatabaseUnavailable(error) },
-      )
-      const unsent: Lease[] = []
+      const uses = new Map<string, number>()
       for (const lease of leases) {
-        const event = events.get(lease.eventId)
-        const profile = profiles.get(lease.endpointId)
-        if (stopped || signal.aborted || !heart.alive() || event === undefined || profile === undefined) {
-          if (event === undefined) log.error({ delivery: deliveryName(lease) }, 'the payload of an owed event is gone')
-          unsent.push(lease)
-        } else if (lease.ageMs > deps.flight.maxAgeMs) {
-          finish(expire(lease))
-        } else {
-          void attempt({ lease, event, profile, claimedAt }, signal, deps.flight).then(finish)
-        }
+        versions.set(lease.endpointId, Math.max(lease.version, versions.get(lease.endpointId) ?? 0))
+        uses.set(lease.eventId, (uses.get(lease.eventId) ?? 0) + 1)
       }
-      if (unsent.length > 0) {
-        await giveBack(unsent)
-        landed(unsent.length)
+      while (waiting.length > 0) {
+        const ids = [...new Set(waiting.map((lease) => lease.eventId))]
+        const maxBytes = Math.min(bytes.left(), maxBytesPerRead)
+        const [{ events, left }, profiles] = await pRetry(
+          () => Promise.all([readEventsToSend(pool, ids, maxBytes), deps.endpoints.load(versions)]),
+          { retries: 3, minTimeout: 100, shouldRetry: ({ error }) => isDatabaseUnavailable(error) },
+        )
+        const later: Lease[] = []
+        for (const lease of waiting) {
+          const event = events.get(lease.eventId)
+          const profile = profiles.get(lease.endpointId)
+          if (left.has(lease.eventId)) {
+            later.push(lease)
+          } else if (stopped || signal.aborted || !heart.alive() || event === undefined || profile === undefined) {
+            if (event === undefined)
+              log.error({ delivery: deliveryName(lease) }, 'the payload of an owed event is gone')
+            unsent.push(lease)
+          } else if (lease.ageMs > deps.flight.maxAgeMs) {
+            finish(expire(lease))
+          } else {
+            // Of a payload that several deliveries share, each has a part.
+            const size = event.payload.length / uses.get(lease.eventId)!
+            bytes.take(size)
+            void attempt({ lease, event, profile, claimedAt }, signal, deps.flight).then((settlement) => {
+              bytes.free(size)
+              finish(settlement)
+            })
+          }
+        }
+        waiting = later
+        if (waiting.length > 0 && !(await bytes.room(bytesWaitMs))) break
+      }
+      const back = [...unsent, ...waiting]
+      if (back.length > 0) {
+        await giveBack(back)
+        landed(back.length)
       }
     } catch (error) {
       log.warn(
         { err: error, leases: leases.length },
         'what claimed deliveries need could not be read; they are given back',
       )
-      await giveBack(leases)
-      landed(leases.length)
+      const back = [...unsent, ...waiting]
+      await giveBack(back)
+      landed(back.length)
     }
   }
 
