@@ -9,7 +9,8 @@ import { eventually } from '../support/wait.ts'
 import { type Block, blocksOf, openShell, pages } from './docs-under-test.ts'
 import { delivered, startIn, test } from './start-under-test.ts'
 
-/** Where the commands of a page, or of one heading of it, are run. TypeScript is compiled by test/client/docs.test.ts. */
+/** Where the commands of a page, or of one heading of it, are run. TypeScript is compiled by test/client/docs.test.ts, and run by
+ * test/client/docs-run.test.ts, but for Prisma's, which examples/prisma has. */
 const runners: Record<
   string,
   'beside a start' | 'the command line' | 'on a database' | 'the image' | 'a test of its own'
