@@ -9,7 +9,7 @@ import { startFront } from '../client/front.ts'
 import { type Cluster, startCluster } from '../support/cluster.ts'
 import { type Answer, type Received, type Receiver, startReceiver } from '../support/receiver.ts'
 import { eventually } from '../support/wait.ts'
-import { type Cli, cliOf, runOnTerminal } from './cli-under-test.ts'
+import { type Cli, cliOf, operatorToken, runOnTerminal } from './cli-under-test.ts'
 
 let cluster: Cluster
 let cli: Cli
@@ -206,6 +206,19 @@ describe('wrong usage', () => {
       /^posthorn: no API key: set POSTHORN_API_KEY, or run this in the folder in which `start` was typed/,
     )
   })
+})
+
+test.concurrent('the key of `start` is sent to no other machine', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-cli-'))
+  await writeFile(join(dataDir, 'api-key'), operatorToken)
+  const env = { POSTHORN_API_KEY: '', POSTHORN_DATA_DIR: dataDir }
+  const { code, stderr } = await cli.run(['tenants'], { env: { ...env, POSTHORN_URL: 'https://posthorn.example' } })
+  expect(code).toBe(2)
+  expect(stderr).toMatch(
+    /^posthorn: no API key for https:\/\/posthorn\.example \(from POSTHORN_URL\): set POSTHORN_API_KEY\./,
+  )
+  expect(await cli.run(['tenants'], { env })).toMatchObject({ code: 0 })
+  await rm(dataDir, { recursive: true })
 })
 
 describe('what keeps a command from its API has an error of its own', () => {

@@ -105,6 +105,15 @@ test('the image is small, and holds what runs and no more', async () => {
   expect((await inside('node --version')).trim()).toBe(`v${node}`)
 })
 
+test('the image has the command line, which finds the API and the database of its container', async () => {
+  const posthorn = (line: string): Promise<string> =>
+    on.sh(`docker compose exec -T api node apps/posthorn/src/main.ts ${line}`)
+  expect(JSON.parse(await posthorn('endpoints acme --json'))).toMatchObject({ id: endpoint, status: 'enabled' })
+  const checks = lines(await posthorn('doctor --json')).map((line) => JSON.parse(line))
+  expect(checks.map(({ state }) => state)).toEqual(checks.map(() => 'ok'))
+  expect(checks.length).toBeGreaterThan(10)
+})
+
 test('no secret is in the image', async () => {
   const about = await on.sh('docker image inspect "$POSTHORN_IMAGE"; docker history --no-trunc "$POSTHORN_IMAGE"')
   for (const name of ['POSTGRES_PASSWORD', 'POSTHORN_ENCRYPTION_KEY', 'POSTHORN_API_KEY']) {

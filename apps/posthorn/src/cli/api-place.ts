@@ -18,6 +18,11 @@ export async function findApi(settings: Connection, given: { url?: string; apiKe
   if (given.apiKey !== undefined) return { ...address, apiKey: given.apiKey, keyFrom: '--api-key' }
   if (settings.apiKey !== null) return { ...address, apiKey: settings.apiKey, keyFrom: 'POSTHORN_API_KEY' }
   const path = join(settings.dataDir, 'api-key')
+  if (!address.ofStart && !isLoopback(address.url)) {
+    throw new UsageError(
+      `no API key for ${address.url} (from ${address.urlFrom}): set POSTHORN_API_KEY. The one in ${shown(path)} is that of the \`start\` on this machine, and is sent to no other`,
+    )
+  }
   const apiKey = await readFirst(path)
   if (apiKey !== null) return { ...address, apiKey, keyFrom: path }
   throw new UsageError(
@@ -25,17 +30,25 @@ export async function findApi(settings: Connection, given: { url?: string; apiKe
   )
 }
 
-async function findUrl(settings: Connection, given: string | undefined): Promise<{ url: string; urlFrom: string }> {
-  if (given !== undefined) return { url: given, urlFrom: '--url' }
-  if (settings.url !== null) return { url: settings.url, urlFrom: 'POSTHORN_URL' }
+/** `ofStart`: it is where the `start` of this machine is, or would be. */
+type Address = { url: string; urlFrom: string; ofStart: boolean }
+
+async function findUrl(settings: Connection, given: string | undefined): Promise<Address> {
+  if (given !== undefined) return { url: given, urlFrom: '--url', ofStart: false }
+  if (settings.url !== null) return { url: settings.url, urlFrom: 'POSTHORN_URL', ofStart: false }
   if (settings.host !== null || settings.port) {
     const url = `http://${reachable(settings.host ?? '127.0.0.1')}:${settings.port || 8080}`
-    return { url, urlFrom: 'POSTHORN_HOST and POSTHORN_PORT' }
+    return { url, urlFrom: 'POSTHORN_HOST and POSTHORN_PORT', ofStart: true }
   }
   const path = join(settings.dataDir, apiUrlFile)
   const running = await readFirst(path)
-  if (running !== null) return { url: running, urlFrom: path }
-  return { url: 'http://127.0.0.1:8080', urlFrom: 'the default' }
+  if (running !== null) return { url: running, urlFrom: path, ofStart: true }
+  return { url: 'http://127.0.0.1:8080', urlFrom: 'the default', ofStart: true }
+}
+
+function isLoopback(text: string): boolean {
+  const hostname = URL.parse(text)?.hostname ?? ''
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
 /** What a small file holds; null where there is none. */

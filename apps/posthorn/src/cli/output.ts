@@ -48,7 +48,7 @@ export function createOutput(json: boolean): Output {
       for (const line of lines) print(line)
     },
     note(text) {
-      if (!json) process.stderr.write(`${text}\n`)
+      if (!json) process.stderr.write(`${printable(text)}\n`)
     },
     failure({ code, message, errors = [] }) {
       const text = json ? JSON.stringify({ error: { code, message, errors } }) : `posthorn: ${message}`

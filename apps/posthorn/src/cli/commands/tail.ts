@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import { wholeNumber } from '../arguments.ts'
 import { type Delivery, deliveryStates, lastOf, nameOf, stateStyle, whenOf } from '../delivery.ts'
-import { createDeliveryWatch } from '../delivery-watch.ts'
+import { createDeliveryWatch, type Poll } from '../delivery-watch.ts'
 import { callsApi, examples } from '../help.ts'
 import { type Output, printable } from '../output.ts'
 import type { Runner } from '../runner.ts'
@@ -36,16 +36,22 @@ async function tail({ out, posthorn, stopping }: Session, tenant: string, option
   const watch = createDeliveryWatch(await posthorn(), tenant, filter)
   const wanted = (delivery: Delivery): boolean =>
     state === undefined ? delivery.state !== 'pending' && delivery.state !== 'in_flight' : delivery.state === state
-  const first = await watch.poll()
+  const stopped = new Promise<null>((resolve) =>
+    stopping.addEventListener('abort', () => resolve(null), { once: true }),
+  )
+  const poll = (): Promise<Poll | null> => Promise.race([watch.poll(), stopped])
+  const first = await poll()
+  if (first === null) return
   show(out, last === 0 ? [] : first.changed.filter(wanted).slice(-last))
   let away = false
   while (!stopping.aborted) {
     await sleep(interval * 1_000, undefined, { signal: stopping }).catch(() => undefined)
     if (stopping.aborted) return
     try {
-      const { changed, missed } = await watch.poll()
-      show(out, changed.filter(wanted))
-      if (missed) out.note('... more than a thousand new deliveries at once: not all are shown')
+      const news = await poll()
+      if (news === null) return
+      show(out, news.changed.filter(wanted))
+      if (news.missed) out.note('... more than a thousand new deliveries at once: not all are shown')
       if (away) out.note('... the API answers again')
       away = false
     } catch (error) {
