@@ -103,5 +103,5 @@ export const schemaLimits = {
   patterns: 100,
   patternLength: 1_000,
   /** As the engine counts instructions. */
-  patternSize: 2_000,
+  patternSize: 1_000,
 } as const

@@ -3,6 +3,14 @@ import type { Budget } from './budget.ts'
 import { schemaLimits } from './keywords.ts'
 import { isPlain } from './plain-pattern.ts'
 
+/*
+ * Steps for each instruction at each character. At its worst the engine follows all of them at all characters, 10 ns each; of a
+ * large pattern it also makes new states at each character, and takes 110 ns. Mostly it is twenty times as fast.
+ */
+const smallPattern = 64
+const stepsSmall = 0.25
+const stepsLarge = 2
+
 /** A pattern of a schema: matched in a time linear in the text, whatever the pattern. */
 export type Pattern = {
   test(text: string): boolean
@@ -20,19 +28,18 @@ export function compilePattern(source: string, budget: Budget): Pattern {
   }
   const compiled = compile(source)
   const size = compiled.programSize()
-  if (size > schemaLimits.patternSize)
-    throw new Error('The pattern is too large: its repetitions count as often as they may be.')
+  // Most patterns of schemas: V8 takes a tenth of the time.
   const native = isPlain(source) ? new RegExp(source, 'u') : null
+  if (native === null && size > schemaLimits.patternSize) {
+    throw new Error('The pattern is too large: its repetitions count as often as they may be.')
+  }
+  const stepsForACharacter = native === null ? size * (size <= smallPattern ? stepsSmall : stepsLarge) : 1
+  const engine: { test(text: string): boolean } = native ?? compiled
   return {
     toString: () => source,
     test(text) {
-      if (native !== null) {
-        budget.spend(8 + text.length)
-        return native.test(text)
-      }
-      // At its worst the engine follows every instruction at every character.
-      budget.spend(8 + Math.ceil((text.length * size) / 16))
-      return compiled.test(text)
+      budget.spend(8 + Math.ceil(text.length * stepsForACharacter))
+      return engine.test(text)
     },
   }
 }
