@@ -86,6 +86,22 @@ test('the pages on the client: each block does what it says', async () => {
   }
 })
 
+test('the page on event types: a document is imported, and one that would be refused stops the program', async () => {
+  const block = withApi(await blockWith('docs/event-types.md', 'posthorn.catalogue.import'))
+  const webhooks = (schema: object) => ({
+    openapi: '3.1.0',
+    webhooks: { 'invoice.void': { post: { requestBody: { content: { 'application/json': { schema } } } } } },
+  })
+  const file = join(folder, 'webhooks.json')
+  const inFolder = block.replace("'webhooks.json'", JSON.stringify(file))
+  await writeFile(file, JSON.stringify(webhooks({ type: 'object' })))
+  await run('', inFolder)
+  const { body } = await api.call('GET', '/v1/event-types')
+  expect(body.data).toMatchObject([{ name: 'invoice.void', schema: { type: 'object' } }])
+  await writeFile(file, JSON.stringify(webhooks({ type: 'objct' })))
+  await expect(run('', inFolder)).rejects.toThrow(/"outcome":"refused"/)
+})
+
 const pgImport = `import pg from 'pg'`
 const publish = `import { publish } from '@posthorn/client'\nconst id = 1042`
 const libraries: [name: string, text: string, before: string][] = [

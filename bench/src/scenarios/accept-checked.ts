@@ -81,7 +81,10 @@ export const acceptChecked: Scenario = {
   what: 'events accepted one a request whose payload is checked against a schema, and the cost of one, unchecked and checked in turn',
   unit: 'events/s',
   yardstick: 'unchecked',
-  targets: [{ metric: 'cost', is: 'below', value: 1.3, label: '1.3 times the cost of an unchecked one' }],
+  targets: [
+    { metric: 'cost', is: 'below', value: 1.3, label: '1.3 times the time of an unchecked one' },
+    { metric: 'api_cpu_ratio', is: 'below', value: 1.3, label: "1.3 times the API's processor" },
+  ],
   byDefault: false,
   async run(stage) {
     const { observer, publish, api } = await prepare(stage)
@@ -114,7 +117,11 @@ export const acceptChecked: Scenario = {
     return {
       value: rates.checked,
       ratio: rates.checked / rates.unchecked,
-      metrics: { ...api.metrics(), cost: rates.unchecked / rates.checked },
+      metrics: {
+        ...api.metrics(),
+        cost: rates.unchecked / rates.checked,
+        api_cpu_ratio: cpuUs.checked / cpuUs.unchecked,
+      },
       details: {
         payload_bytes: payload.length,
         unchecked: rates.unchecked,
