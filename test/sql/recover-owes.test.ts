@@ -1,5 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { countRecoverable, idBounds, type RecoverState, redeliver, startRecovery } from '@posthorn/core/sql'
+import {
+  countRecoverable,
+  idBounds,
+  type RecoverState,
+  readJob,
+  redeliver,
+  startRecovery,
+  workOnJob,
+} from '@posthorn/core/sql'
 import { expect, test } from 'vitest'
 import { leasesOf, settle, settlementOf, useBench } from './claim-fixture.ts'
 import {
@@ -136,6 +144,28 @@ test('what a filter over the payload leaves out is not missed; what failed befor
   const job = await recover(bench.pool, receiver, { states: ['failed', 'missed'] })
   expect(await finish(bench.pool, job.id, 3)).toMatchObject({ status: 'done', total: 6, done: 6 })
   expect(ids(await owedTo(bench.pool, endpoint)).sort()).toEqual([...wanted, ...failed].sort())
+})
+
+test('payloads that a filter looks into make steps shorter, and pass over nothing', async () => {
+  const filter = { path: '/plan', equals: 'pro' }
+  const receiver = await addReceiver(bench.pool, { filter })
+  const payloadOf = (plan: string) => JSON.stringify({ plan, text: 'x'.repeat(900_000) })
+  const wanted: string[] = []
+  // Each two a millisecond apart from the next two, so that they take turns.
+  for (let n = 0; n < 8; n++) {
+    const agoMs = 60_000 - n * 10
+    wanted.push(...(await addEvents(bench.pool, receiver.tenant, 1, { payload: payloadOf('pro'), agoMs })))
+    await addEvents(bench.pool, receiver.tenant, 1, { payload: payloadOf('free'), agoMs: agoMs - 5 })
+  }
+  const { id } = await recover(bench.pool, receiver, { states: ['missed'] })
+  const looked: number[] = []
+  const pace = { limit: () => 500, rest: (_: string, batch: { looked: number }) => looked.push(batch.looked) && 0 }
+  while ((await readJob(bench.pool, id, null))?.status === 'running') await workOnJob(bench.pool, pace)
+  // Three are some 2 MiB; counted, they weigh a third.
+  expect(Math.max(...looked)).toBe(3)
+  expect(looked.length).toBeGreaterThanOrEqual(12)
+  expect(await readJob(bench.pool, id, null)).toMatchObject({ status: 'done', total: 8, done: 8 })
+  expect(ids(await owedTo(bench.pool, receiver.endpoint))).toEqual(wanted)
 })
 
 test('what is to be delivered later still is', async () => {

@@ -12,7 +12,7 @@
  *   - The event's id is kept, the attempts' numbers go on from the highest, the schedule is fresh, and the age is counted from
  *     now. What is to be delivered later still is.
  *   - The lane is read, not locked: claims lock it. What slips past a disabling is canceled by the sweep.
- *   - A statement reads at most `limit` rows of one day: both bounds lie in one partition, and stand at each partitioned
+ *   - A statement reads at most `limit` rows of one day, and of payloads that a filter has to look into some 2 MiB: both bounds lie in one partition, and stand at each partitioned
  *     table, so that all others are left out before it begins.
  *
  * The transaction has its id before a ticket is drawn (planner-guards.ts), and has sorting off: the walks take the order of
@@ -51,15 +51,23 @@ const toCount = `, candidate as materialized (
 )`
 
 // Through all of the tenant's events. The conditions are those of posthorn.publish_many; the payload is there when the filter
-// has to look into it, and is read only where nothing else decides.
-const missedStretch = `${lane}, stretch as materialized (
+// has to look into it, and is read only where nothing else decides. Sums go over the rows as the walk gives them.
+const missedStretch = `${lane}, filter as materialized (
+  select p.event_types, p.channels, p.filter_path from posthorn.endpoint p where p.id = $2 and p.tenant_id = $1
+), walked as materialized (
   select e.id as event_id, e.type, e.channels, e.deliver_at, e.ordering_key, e.only_to, e.payload
   from posthorn.event e
   where (e.tenant_id, e.id) >= ($1, $3::uuid) and (e.tenant_id, e.id) < ($1, $4::uuid) and e.id >= $3 and e.id < $4
   order by e.tenant_id, e.id
   limit $5
-), filter as materialized (
-  select p.event_types, p.channels, p.filter_path from posthorn.endpoint p where p.id = $2 and p.tenant_id = $1
+), weighed as materialized (
+  select w.event_id, w.type, w.channels, w.deliver_at, w.ordering_key, w.only_to, w.payload,
+    sum(octet_length(w.payload)) over (rows between unbounded preceding and 1 preceding) as bytes_before
+  from walked w
+), stretch as materialized (
+  select w.event_id, w.type, w.channels, w.deliver_at, w.ordering_key, w.only_to, w.payload
+  from weighed w
+  where coalesce(w.bytes_before, 0) < 2097152 or not exists (select from filter f where f.filter_path is not null)
 ), candidate as materialized (
   select s.event_id, s.deliver_at, s.ordering_key,
     (f.event_types = '{}' or f.event_types && posthorn.event_type_patterns(s.type))
@@ -103,10 +111,11 @@ const made = `, made as (
   returning event_id
 )`
 
-const answer = (owed: string): string => `
+const answer = (owed: string, cut: string): string => `
 select (select l.status from lane l) as "laneStatus",
   (select count(*) from stretch)::integer as "looked",
   (select s.event_id from stretch s order by s.event_id desc limit 1) as "last",
+  ${cut} as "cut",
   count(*) filter (where c.was = 5)::integer as "failed",
   count(*) filter (where c.was = 6)::integer as "canceled",
   count(*) filter (where c.was = 0)::integer as "missed",
@@ -116,14 +125,18 @@ from chosen c`
 const none = '0'
 const all = '(select count(*) from made)::integer'
 
+/** Whether the stretch ends before the rows that were walked do. */
+const whole = 'false'
+const byBytes = '(select count(*) from walked) > (select count(*) from stretch)'
+
 /** Owes them again. `missed` walks all events of the tenant, `ended` what ended without success at the endpoint. */
 export const owe = {
-  ended: endedStretch + toOwe + chosen + made + answer(all),
-  missed: missedStretch + chosen + made + answer(all),
+  ended: endedStretch + toOwe + chosen + made + answer(all, whole),
+  missed: missedStretch + chosen + made + answer(all, byBytes),
 }
 
 /** Counts what the former would owe. */
 export const count = {
-  ended: endedStretch + toCount + chosen + answer(none),
-  missed: missedStretch + chosen + answer(none),
+  ended: endedStretch + toCount + chosen + answer(none, whole),
+  missed: missedStretch + chosen + answer(none, byBytes),
 }

@@ -33,7 +33,7 @@ export type RecoverStep = {
   next: string | null
 }
 
-type Row = Omit<RecoverStep, 'next'> & { last: string | null }
+type Row = Omit<RecoverStep, 'next'> & { last: string | null; cut: boolean }
 
 /** An empty day costs a statement: so many are passed over in one step. */
 const daysAtOnce = 50
@@ -60,9 +60,9 @@ export async function recoverStep(
       text,
       values: [tenantId, endpointId, low, end, limit, ended],
     })
-    const { last, ...step } = rows[0]!
-    // Cut off at the limit: the rest of the day is still to come.
-    const reached = step.looked < limit || last === null ? end : after(last)
+    const { last, cut, ...step } = rows[0]!
+    // Cut off at the limit, or by what its payloads weigh: the rest of the day is still to come.
+    const reached = (step.looked < limit && !cut) || last === null ? end : after(last)
     const next = reached >= high ? null : reached
     if (step.looked > 0 || next === null || days === daysAtOnce) return { ...step, next }
     low = next
