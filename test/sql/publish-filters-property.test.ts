@@ -121,3 +121,32 @@ test('whatever text a filter has in paths and values, Postgres looks for that ve
   )
   await fc.assert(property, { numRuns: 60 })
 })
+
+test('of a list of values, however long, each is found, and nothing that lies between them', {
+  timeout: 60_000,
+}, async () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '\uffff', '\u{10000}', '"', '\\'), maxLength: 3 })
+  const value = fc.oneof(
+    text.map((each) => JSON.stringify(each)),
+    fc
+      .tuple(fc.integer({ min: -60, max: 60 }), fc.constantFrom('', '.0', '.5', 'e1', 'e-1', '.0000000000000000001'))
+      .map(([n, rest]) => `${n}${rest}`),
+    fc.constantFrom('null', 'true', 'false', '9007199254740992', '9007199254740993', '1e400', '-1e-400'),
+  )
+  const lists = fc.tuple(
+    fc.array(value, { minLength: 1, maxLength: 100 }),
+    fc.array(value, { minLength: 1, maxLength: 100 }),
+  )
+  const property = fc.asyncProperty(lists, async ([listed, others]) => {
+    const { filter } = readFilterOf(`{"path":"/v","in":[${listed.join()}]}`)
+    const payloads = [...listed, ...others].map((each) => `{"v":${each}}`)
+    const { rows } = await bench.pool.query<{ met: boolean }>(
+      `select coalesce(u.payload @@ $2::jsonpath, false) as met from unnest($1::jsonb[]) with ordinality u(payload, o) order by u.o`,
+      [payloads, filterPath(filter)],
+    )
+    const found = rows.map(({ met }) => met)
+    expect(found).toEqual(payloads.map((payload) => meets(filter, payload)))
+    expect(found.slice(0, listed.length)).not.toContain(false)
+  })
+  await fc.assert(property, { numRuns: 60 })
+})

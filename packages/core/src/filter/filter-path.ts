@@ -80,7 +80,8 @@ const fewValues = 4
 function membership(values: readonly string[]): string {
   const numbers = values.filter((value) => /^[-\d]/.test(value)).sort(compareNumbers)
   const strings = values.filter((value) => value.startsWith('"')).sort(compareStrings)
-  const others = values.filter((value) => /^[a-z]/.test(value))
+  // null, true, false: there is no order among them, and no more than three.
+  const others = [...new Set(values.filter((value) => /^[a-z]/.test(value)))]
   return [numbers, strings, others]
     .filter((some) => some.length > 0)
     .map(searched)
