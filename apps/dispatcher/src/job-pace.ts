@@ -3,7 +3,7 @@ import type { JobPace } from '@posthorn/core/sql'
 /** How long a batch is to take: others wait that long at most for what it holds, and for its commit's log to be flushed. */
 const batchMs = 25
 /** After a batch a job rests for so many times as long as it took. */
-const restShare = 0.2
+const restShare = 0.12
 /** How long a job that waits for others does. */
 const waitingMs = 500
 
