@@ -37,6 +37,10 @@ async function tenantWith(path: string, more: Record<string, unknown> = {}): Pro
   return tenant
 }
 
+async function delivered(tenant: string, event: string): Promise<void> {
+  await eventually(async () => (await cluster.delivery(tenant, event, 'main')).body.state === 'succeeded', 20_000)
+}
+
 describe('each command', () => {
   test.concurrent('tells people what there is, in columns', async () => {
     const tenant = await tenantWith('/ok')
@@ -50,10 +54,8 @@ describe('each command', () => {
     const published = await cli.run(['publish', tenant, 'invoice.paid', '{"total":99.50}'])
     const event = /^(evt_\w+) invoice\.paid, owed to 1 endpoint\n$/.exec(published.stdout)?.[1] ?? ''
     expect(event).not.toBe('')
-    const deliveries = await eventually(async () => {
-      const { stdout } = await cli.run(['deliveries', tenant, '--state', 'succeeded'])
-      return stdout.includes(event) && stdout
-    }, 20_000)
+    await delivered(tenant, event)
+    const { stdout: deliveries } = await cli.run(['deliveries', tenant, '--state', 'succeeded'])
     expect(deliveries).toMatch(
       new RegExp(`^DELIVERY +TYPE .*\n${event}/ep_\\w+ +invoice\\.paid +succeeded +1 +200 +ended \\S+Z\n$`),
     )
@@ -81,13 +83,13 @@ describe('each command', () => {
     expect(await cli.json(['publish', tenant, 'invoice.paid', '1', '--idempotency-key', 'one'])).toEqual([
       { ...event, replayed: true },
     ])
-    await eventually(async () => (await cli.json(['deliveries', tenant]))[0]?.state === 'succeeded', 20_000)
+    await delivered(tenant, event.id)
     const [delivery] = await cli.json(['deliveries', tenant, '--event', event.id])
     expect(delivery).toMatchObject({ event_id: event.id, attempts: 1, last_status: 200 })
     const name = `${event.id}/main`
     expect(await cli.json(['attempts', tenant, name])).toMatchObject([{ number: 1, outcome: 'succeeded' }])
     const [other] = await cli.json(['publish', tenant, 'invoice.due', '2'])
-    await eventually(async () => (await cli.json(['deliveries', tenant]))[0]?.state === 'succeeded', 20_000)
+    await delivered(tenant, other.id)
     expect(await cli.json(['redeliver', tenant, name, `${other.id}/main`])).toMatchObject([
       { event_id: event.id },
       { event_id: other.id },
