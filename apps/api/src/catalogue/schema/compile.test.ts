@@ -170,7 +170,7 @@ describe('what a check may cost is bounded', () => {
       many(200, () => 0).reduce<unknown>((inner) => ({ in: inner }), {}),
     ],
     ['a large pattern over a large text', { pattern: '(?:[ab]*a[ab]{300})c' }, letters(500_000)],
-    ['a pattern with more states than can be kept', { pattern: 'a[ab]{28}c' }, `c${letters(1_000_000)}`],
+    ['a pattern with more states than can be kept', { pattern: 'a[ab]{28}c' }, `c${letters(300_000)}`],
     ['a large one, over a text that is not', { pattern: 'a[ab]{300}c' }, `c${letters(1_400)}`],
     ['many lengths of a large text', { allOf: many(900, () => ({ minLength: 1 })) }, letters(1_000_000)],
     [
@@ -190,12 +190,12 @@ describe('what a check may cost is bounded', () => {
   ])('%s ends as too costly, or as no match, and soon', (_, schema, value) => {
     const schemaCompiled = compiled(schema)
     const bytes = JSON.stringify(value).length
-    const began = performance.now()
+    const before = process.cpuUsage()
     expect(schemaCompiled.check(value, bytes, '/payload')).toMatchObject([
       { path: expect.stringMatching(/^\/payload/) },
     ])
-    // A fifth of it at most; a bound for machines that are busy.
-    expect(performance.now() - began).toBeLessThan(2_000)
+    // A fifth of it at most, of the processor: others may have it meanwhile.
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000)
   })
 
   test.each<[string, JsonObject, unknown]>([
