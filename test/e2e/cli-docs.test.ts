@@ -4,17 +4,15 @@ import { eventually } from '../support/wait.ts'
 import { blocksOf, openShell } from './docs-under-test.ts'
 import { startIn, test } from './start-under-test.ts'
 
-const listenAt = '127.0.0.1:8091'
-
 test('every command of the page on the command line, pasted as it stands, beside a running start', async ({
   folder,
 }) => {
   const blocks = blocksOf('docs/cli.md').map(({ text }) => text)
   const isLive = (block: string): boolean => /^npx posthorn (tail|listen)/m.test(block)
   const starts = blocks.filter((block) => block.includes('pnpm@12 start'))
-  expect(starts).toEqual([`POSTHORN_ALLOWED_TARGETS=${listenAt} npx -y pnpm@12 start\n`])
+  expect(starts).toEqual(['POSTHORN_ALLOWED_TARGETS=127.0.0.1:8092 npx -y pnpm@12 start\n'])
 
-  const start = await startIn(folder.path, { POSTHORN_ALLOWED_TARGETS: listenAt })
+  const start = await startIn(folder.path)
   const local = await startReceiver()
   const shell = openShell(folder.path, start, { 'localhost:3000': `127.0.0.1:${local.port}` })
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
 import { startReceiver } from '../support/receiver.ts'
+import { eventually } from '../support/wait.ts'
 import { verifyWebhook, webhookId } from '../support/webhooks.ts'
 import { delivered, startIn, test } from './start-under-test.ts'
 
@@ -118,10 +119,15 @@ test('the sample receiver tells what is not signed, and takes a rotated secret a
 
 test('a taken port of the sample receiver: the next is used, and only that one may be reached', async ({ folder }) => {
   const squatter = createServer()
-  const squats = await new Promise<boolean>((resolve) => {
-    squatter.once('error', () => resolve(false))
-    squatter.listen(8081, '127.0.0.1', () => resolve(true))
-  })
+  // Held until the end: another test's start may have it, and would let it go in between.
+  await eventually(
+    () =>
+      new Promise<boolean>((resolve) => {
+        squatter.once('error', () => resolve(false))
+        squatter.listen(8081, '127.0.0.1', () => resolve(true))
+      }),
+    60_000,
+  )
   try {
     const start = await startIn(folder.path)
     expect(start.samplePort).toBeGreaterThan(8081)
@@ -129,6 +135,6 @@ test('a taken port of the sample receiver: the next is used, and only that one m
     const refused = await start.call('POST', '/v1/tenants/acme/endpoints', { url: 'http://127.0.0.1:8081/' })
     expect(refused.status).toBe(422)
   } finally {
-    if (squats) squatter.close()
+    squatter.close()
   }
 })

@@ -34,7 +34,11 @@ export async function findApi(settings: Connection, given: { url?: string; apiKe
 type Address = { url: string; urlFrom: string; ofStart: boolean }
 
 async function findUrl(settings: Connection, given: string | undefined): Promise<Address> {
-  if (given !== undefined) return { url: given, urlFrom: '--url', ofStart: false }
+  if (given !== undefined) {
+    if (!/^https?:\/\//.test(given))
+      throw new UsageError(`--url: must begin with http:// or https://, unlike ${given.slice(0, 200)}`)
+    return { url: given, urlFrom: '--url', ofStart: false }
+  }
   if (settings.url !== null) return { url: settings.url, urlFrom: 'POSTHORN_URL', ofStart: false }
   if (settings.host !== null || settings.port) {
     const url = `http://${reachable(settings.host ?? '127.0.0.1')}:${settings.port || 8080}`

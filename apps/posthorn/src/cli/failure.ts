@@ -58,6 +58,8 @@ async function describeClientError(error: ClientError, session: Session): Promis
     return is(`${what}: ${said.replace(/^\w+: /, '')}`, exitCodes.wrongUsage)
   }
   if (said.startsWith('payload_json:')) return is(said.replace('payload_json:', 'the payload'), exitCodes.wrongUsage)
+  if (/is not a public address/.test(said))
+    return is(`${said} POSTHORN_ALLOWED_TARGETS opens addresses of your own: docs/targets.md`, exitCodes.wrongUsage)
   if (code === 'invalid_argument' || error.status === 400 || error.status === 422) return is(said, exitCodes.wrongUsage)
   return is(said, error.status === 404 ? exitCodes.notFound : exitCodes.failed)
 }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Config } from '@posthorn/core'
+import { defaultListenPort } from '../cli/listen/default-port.ts'
 import type { Launch } from '../role.ts'
 import { openVault } from '../roles/open-vault.ts'
 import { migrateWhenUp } from '../roles/wait-for-database.ts'
@@ -65,6 +66,7 @@ export async function runStart({ config: given, folder, json, lifecycle, log }: 
     allowedTargets: [
       ...given.allowedTargets,
       ...(sample === null ? [] : [{ address: '127.0.0.1', port: sample.port }]),
+      { address: '127.0.0.1', port: defaultListenPort },
     ],
   }
   await serveDispatcher({ config, databaseUrl, lifecycle, log })

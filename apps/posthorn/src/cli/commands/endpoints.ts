@@ -57,7 +57,7 @@ function defineAdd(endpoints: Command, { run }: Runner): void {
     .command('add')
     .description('Registers an endpoint, and prints its secret, with which its webhooks are signed.')
     .argument(...theTenant)
-    .argument('<address>', 'where webhooks are sent: an URL')
+    .argument('<address>', 'where webhooks are sent: a URL')
     .option('--types <types>', 'events of these types alone: invoice.paid,customer.*', listOf)
     .option('--channels <names>', 'events of these channels alone', listOf)
     .option('--filter <json>', 'events whose payload it takes, as docs/filters.md tells', jsonObject)

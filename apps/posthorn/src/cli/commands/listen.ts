@@ -4,6 +4,7 @@ import { reachable } from '../../start/reachable.ts'
 import { listOf, wholeNumber } from '../arguments.ts'
 import { networkCode } from '../failure.ts'
 import { callsApi, examples } from '../help.ts'
+import { defaultListenPort } from '../listen/default-port.ts'
 import { createForward, forwardUrl } from '../listen/forward.ts'
 import { showArrival } from '../listen/show-arrival.ts'
 import { howToAllow, registerTemporary, type TemporaryEndpoint } from '../listen/temporary-endpoint.ts'
@@ -11,7 +12,6 @@ import { openWebhookServer } from '../listen/webhook-server.ts'
 import type { Runner } from '../runner.ts'
 import type { Session } from '../session.ts'
 
-const defaultPort = 8091
 const testType = 'posthorn.test'
 /** Below the default `timeout_ms` of an endpoint, so that Posthorn hears why. */
 const forwardTimeoutMs = 14_000
@@ -36,7 +36,7 @@ export function defineListen(program: Command, { run }: Runner): void {
     .argument('<tenant>', "the tenant's id")
     .option('--forward-to <url>', 'a port of this machine, or a URL: what it answers is what Posthorn is answered')
     .option('--types <types>', 'events of these types alone: invoice.paid,customer.*', listOf)
-    .option('--port <port>', 'where it listens; 0 for any free port', wholeNumber(0, 65_535), defaultPort)
+    .option('--port <port>', 'where it listens; 0 for any free port', wholeNumber(0, 65_535), defaultListenPort)
     .option('--host <address>', 'on which address', '127.0.0.1')
     .option('--public-url <url>', 'where dispatchers on other machines reach it, such as the address of a tunnel')
     .option('--headers', 'print headers too')

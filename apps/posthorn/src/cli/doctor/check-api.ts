@@ -44,10 +44,10 @@ async function checkApiClock(url: string): Promise<Check> {
 async function checkKey(session: Session, keyFrom: string): Promise<Check> {
   try {
     await (await session.posthorn(0)).tenants.list({ limit: 1 }, { timeoutMs }).page()
-    return ok('api key', `the operator key from ${keyFrom} is taken`)
+    return ok('api key', `the operator key from ${keyFrom} is accepted`)
   } catch (error) {
     const { code } = error as PosthornError
-    if (code === 'forbidden') return ok('api key', `the key from ${keyFrom} is taken; it is no operator's`)
+    if (code === 'forbidden') return ok('api key', `the key from ${keyFrom} is accepted; it is no operator's`)
     const { message } = await describeFailure(error, session)
     return fail('api key', message, 'set POSTHORN_API_KEY to a key of this Posthorn')
   }
