@@ -140,9 +140,12 @@ test('the commands that run it on a database of one’s own', async ({ folder })
       .join('\n')
     const roles = lines.filter((line) => line.startsWith('npx ')).map((line) => /^npx -y pnpm@12 (\w+)/.exec(line)?.[1])
     expect(roles).toEqual(['migrate', 'api', 'dispatcher'])
-    const settings = spawnSync('bash', ['--norc', '-euc', `${exports}\nenv -0`], { encoding: 'utf8' }).stdout.split(
-      '\0',
-    )
+    // Nothing of the machine's own settings.
+    const shell = spawnSync('bash', ['--norc', '-euc', `${exports}\nenv -0`], {
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'] },
+    })
+    const settings = shell.stdout.split('\0')
     const env = Object.fromEntries(
       settings.filter((each) => each.startsWith('POSTHORN_')).map((each) => each.split(/=(.*)/s).slice(0, 2)),
     )
