@@ -1,5 +1,6 @@
 import { createReadStream, fstatSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { readBounded } from '../read-bounded.ts'
 import { UsageError } from './usage-error.ts'
 
 /** As much as any Posthorn takes. */
@@ -34,19 +35,11 @@ function isPiped(): boolean {
 }
 
 async function readAll(stream: AsyncIterable<Buffer>, what: string): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let length = 0
-  try {
-    for await (const chunk of stream) {
-      length += chunk.length
-      if (length > maxBytes) throw new UsageError(`${what} is longer than 16 MiB, the most that any Posthorn takes`)
-      chunks.push(chunk)
-    }
-  } catch (error) {
-    if (error instanceof UsageError) throw error
-    throw new UsageError(`${what} cannot be read: ${(error as Error).message}`)
-  }
-  return Buffer.concat(chunks)
+  const bytes = await readBounded(stream, maxBytes).catch((error: Error) => {
+    throw new UsageError(`${what} cannot be read: ${error.message}`)
+  })
+  if (bytes === null) throw new UsageError(`${what} is longer than 16 MiB, the most that any Posthorn takes`)
+  return bytes
 }
 
 function textOf(bytes: Buffer, what: string): string {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { decodeId } from '@posthorn/core'
+import { readBounded } from '../read-bounded.ts'
 import type { LiveSecrets, Verifier } from './live-secrets.ts'
 
 /** More than the largest payload that can be published. */
@@ -88,7 +89,7 @@ function createHandler(secrets: LiveSecrets, print: (line: string) => void) {
     if (request.method !== 'POST') {
       return answer(200, "Posthorn's sample receiver: verifies the webhooks that are posted here. /fail fails once.")
     }
-    const body = await readBody(request)
+    const body = await readBounded(request, maxBodyBytes)
     if (body === null) return answer(413, 'too large')
     const id = header(request, 'webhook-id')
     const what = printable(`${header(request, 'posthorn-event-type') || 'webhook'} ${id || '(without an id)'}`)
@@ -128,17 +129,6 @@ async function verifierOf(secrets: LiveSecrets, request: IncomingMessage, body: 
     }
   }
   return reason
-}
-
-async function readBody(request: IncomingMessage): Promise<Buffer | null> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > maxBodyBytes) return null
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }
 
 function header(request: IncomingMessage, name: string): string {

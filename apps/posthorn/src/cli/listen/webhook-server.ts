@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Verifier, WebhookError } from '@posthorn/client'
+import { readBounded } from '../../read-bounded.ts'
 import { listenFailure } from '../../roles/listen-failure.ts'
 import { UsageError } from '../usage-error.ts'
 import type { Forward, Forwarded } from './forward.ts'
@@ -50,7 +51,7 @@ export async function openWebhookServer(options: {
       return void response.writeHead(405, { allow: 'POST' }).end('posthorn listen takes webhooks\n')
     }
     const receivedAt = new Date()
-    const body = await readBody(request)
+    const body = await readBounded(request, maxBodyBytes)
     if (body === null) return void response.writeHead(413, { connection: 'close' }).end('too large\n')
     const fault = await faultOf(await verifier, request, body)
     const { rawHeaders } = request
@@ -113,17 +114,6 @@ function answer(response: ServerResponse, status: number, forwarded: Forwarded |
     const text = fault?.message ?? forwarded?.error ?? ''
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`)
   }
-}
-
-async function readBody(request: IncomingMessage): Promise<Buffer | null> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > maxBodyBytes) return null
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }
 
 function header(request: IncomingMessage, name: string): string | null {
