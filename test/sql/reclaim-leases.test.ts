@@ -171,7 +171,6 @@ test('a claim that commits late is not below the tickets that reclaim still look
   await leasesOf(bench, [early])
   await beat()
 
-  let lowest = 0n
   const deps = {
     pool: bench.pool,
     book: { offer: (id: string) => offered.push(id) } as unknown as LaneBook,
@@ -180,14 +179,11 @@ test('a claim that commits late is not below the tickets that reclaim still look
     log: createLog('silent'),
   }
   const promote = startPromote(deps)
-  const reclaim = startReclaim({ ...deps, low: () => lowest, defaultSteps: 9 })
+  const reclaim = startReclaim({ ...deps, low: () => lookout.low(), defaultSteps: 9 })
   const other = { hurry: () => undefined }
   const lookout = startLookout({
     ...deps,
     told: { promote, reclaim, drain: other, reorder: other, jobs: other },
-    onLow: (low) => {
-      lowest = low
-    },
   })
   onTestFinished(async () => {
     await Promise.all([lookout.stop(), reclaim.stop(), promote.stop()])

@@ -12,7 +12,7 @@ import pRetry from 'p-retry'
 import type { Bulkhead } from './bulkhead.ts'
 import { createByteBudget } from './byte-budget.ts'
 import { createClaimMode } from './claim-mode.ts'
-import type { createEndpointCache } from './endpoint-cache.ts'
+import type { createEndpointCache, SendProfile } from './endpoint-cache.ts'
 import { attempt, expire, type FlightDeps } from './flight.ts'
 import type { Heart } from './heart.ts'
 import type { LaneBook } from './lane-book.ts'
@@ -208,17 +208,19 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
         versions.set(lease.endpointId, Math.max(lease.version, versions.get(lease.endpointId) ?? 0))
         uses.set(lease.eventId, (uses.get(lease.eventId) ?? 0) + 1)
       }
+      let profiles: Map<string, SendProfile> | null = null
       while (waiting.length > 0) {
         const ids = [...new Set(waiting.map((lease) => lease.eventId))]
         const maxBytes = Math.min(bytes.left(), maxBytesPerRead)
-        const [{ events, left }, profiles] = await pRetry(
-          () => Promise.all([readEventsToSend(pool, ids, maxBytes), deps.endpoints.load(versions)]),
+        const [{ events, left }, loaded] = await pRetry(
+          () => Promise.all([readEventsToSend(pool, ids, maxBytes), profiles ?? deps.endpoints.load(versions)]),
           { retries: 3, minTimeout: 100, shouldRetry: ({ error }) => isDatabaseUnavailable(error) },
         )
+        profiles = loaded
         const later: Lease[] = []
         for (const lease of waiting) {
           const event = events.get(lease.eventId)
-          const profile = profiles.get(lease.endpointId)
+          const profile = loaded.get(lease.endpointId)
           if (left.has(lease.eventId)) {
             later.push(lease)
           } else if (stopped || signal.aborted || !heart.alive() || event === undefined || profile === undefined) {

@@ -152,25 +152,18 @@ export async function startDispatcher(options: DispatcherOptions): Promise<Dispa
   const upkeep = { pool: upkeepPool, book, marks, timing, log }
   const sweep = startSweep(upkeep)
   const promote = startPromote(upkeep)
-  let lowestLeased = 0n
   const told = {
     promote,
     reclaim: startReclaim({
       ...upkeep,
-      low: () => lowestLeased,
+      low: () => lookout.low(),
       defaultSteps: config.retryScheduleSeconds.length,
     }),
     drain: startDrain(upkeep),
     reorder: startReorder(upkeep),
     jobs: startJobs({ ...upkeep, pool: jobsPool, retentionMs: config.retentionMs }),
   }
-  const lookout = startLookout({
-    ...upkeep,
-    told,
-    onLow: (low) => {
-      lowestLeased = low
-    },
-  })
+  const lookout = startLookout({ ...upkeep, told })
   const loops = [
     sweep,
     lookout,

@@ -1,6 +1,6 @@
 import type { Log } from '@posthorn/core'
 import type { Pool } from '@posthorn/core/db'
-import { type Lookout, lookOut } from '@posthorn/core/sql'
+import { lookOut, type Lookout as Seen } from '@posthorn/core/sql'
 import { type Loop, startLoop } from '../loop.ts'
 import type { Marks } from '../marks.ts'
 import type { Timing } from '../timing.ts'
@@ -15,21 +15,18 @@ export type Told = {
   jobs: Pick<Loop, 'hurry'>
 }
 
-/** Looks for the work of the rarer loops in one statement, and hurries those that have some. */
-export function startLookout(deps: {
-  pool: Pool
-  marks: Marks
-  timing: Timing
-  log: Log
-  told: Told
+export type Lookout = Loop & {
   /** A ticket below which no row is leased. */
-  onLow: (low: bigint) => void
-}): Loop {
-  const { pool, marks, timing, log, told, onLow } = deps
+  low(): bigint
+}
+
+/** Looks for the work of the rarer loops in one statement, and hurries those that have some. */
+export function startLookout(deps: { pool: Pool; marks: Marks; timing: Timing; log: Log; told: Told }): Lookout {
+  const { pool, marks, timing, log, told } = deps
   let low = 0n
   let dueTimer: NodeJS.Timeout | undefined
 
-  function hurry({ lost, dueMs, reordering, draining, job }: Lookout): void {
+  function hurry({ lost, dueMs, reordering, draining, job }: Seen): void {
     if (lost) told.reclaim.hurry()
     if (reordering) told.reorder.hurry()
     if (draining) told.drain.hurry()
@@ -48,13 +45,13 @@ export function startLookout(deps: {
       const { silentMs, startGraceMs } = timing
       const seen = await lookOut(pool, { low, silentMs, startGraceMs, from: told.promote.from() })
       low = seen.lowest !== null && seen.lowest < mark ? seen.lowest : mark
-      onLow(low)
       hurry(seen)
       return timing.lookoutMs
     },
   })
   return {
     hurry: loop.hurry,
+    low: () => low,
     async stop() {
       await loop.stop()
       clearTimeout(dueTimer)
