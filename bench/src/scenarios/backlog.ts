@@ -1,9 +1,10 @@
-import { createPool } from '@posthorn/core/db'
-import { claimDeliveries, giveBackDeliveries, registerDispatcher } from '@posthorn/core/sql'
+import type { Pool } from '@posthorn/core/db'
+import { registerDispatcher } from '@posthorn/core/sql'
 import { describeLatency } from '../measure/latencies.ts'
 import { type Receiver, startReceiver } from '../measure/raw-posts.ts'
 import { median } from '../measure/statistics.ts'
 import type { Scenario, Stage } from '../scenario.ts'
+import { lanesPerClaim, openClaimPool, timeClaim } from '../stage/claim.ts'
 import { connectObserver } from '../stage/database.ts'
 import { seedTenants, startPublishing } from '../stage/publishing.ts'
 import { type Seeded, seedEndpoints, seedWaiting } from '../stage/seed.ts'
@@ -13,9 +14,6 @@ const lanes = 1_000
 const idleEndpoints = 20
 const eventsPerSecond = 100
 const claimsPerPhase = 150
-// A dispatcher's own: see its claimer.
-const lanesPerClaim = 64
-const rowsPerClaim = 200
 
 export const backlog: Scenario = {
   name: 'backlog',
@@ -30,6 +28,8 @@ export const backlog: Scenario = {
   async run(stage) {
     const observer = await connectObserver(stage.scope, stage.databaseUrl)
     const receiver = await startReceiver(stage)
+    const pool = openClaimPool(stage)
+    const dispatcherId = await registerDispatcher(pool, 'bench', process.pid, '0')
     const many = stage.options.deliveries * 40
     const waiting = await seedEndpoints(observer, {
       endpoints: Array.from({ length: lanes }, (_, n) => ({ tenant: `w${n}`, url: 'http://127.0.0.1:9/' })),
@@ -46,7 +46,7 @@ export const backlog: Scenario = {
     async function measure() {
       await pause(false)
       stage.say('claims')
-      const claimMs = await measureClaims(stage, waiting)
+      const claimMs = await measureClaims(pool, dispatcherId, waiting)
       await pause(true)
       stage.say('publish to receipt at idle endpoints')
       const latency = await measureLatency(stage, receiver, idle)
@@ -92,36 +92,13 @@ export const backlog: Scenario = {
   },
 }
 
-/** The median of a claim's milliseconds; what was claimed is given back at once, so that as much waits each time. */
-async function measureClaims(stage: Stage, endpoints: readonly Seeded[]): Promise<number> {
-  const pool = createPool({
-    connectionString: stage.databaseUrl,
-    max: 1,
-    applicationName: 'posthorn bench claim',
-    onError: () => undefined,
-  })
-  try {
-    const dispatcherId = await registerDispatcher(pool, 'bench', process.pid, '0')
-    const claimMs: number[] = []
-    for (let at = 0; at < claimsPerPhase; at++) {
-      const from = (at * lanesPerClaim) % (endpoints.length - lanesPerClaim)
-      const startedAt = performance.now()
-      const claims = await claimDeliveries(pool, {
-        lanes: endpoints
-          .slice(from, from + lanesPerClaim)
-          .map(({ id }) => ({ endpointId: id, readyFrom: 0n, leasedFrom: 0n })),
-        limit: rowsPerClaim,
-        perLane: rowsPerClaim,
-        graceMs: 15_000,
-        dispatcherId,
-      })
-      claimMs.push(performance.now() - startedAt)
-      const leases = claims.flatMap((lane) => lane.leases)
-      if (leases.length !== rowsPerClaim) throw new Error(`a claim got ${leases.length} leases`)
-      await giveBackDeliveries(pool, leases)
-    }
-    return median(claimMs.slice(claimsPerPhase / 5))
-  } finally {
-    await pool.end()
+/** The median of a claim's milliseconds. */
+async function measureClaims(pool: Pool, dispatcherId: number, endpoints: readonly Seeded[]): Promise<number> {
+  const claimMs: number[] = []
+  for (let at = 0; at < claimsPerPhase; at++) {
+    const from = (at * lanesPerClaim) % (endpoints.length - lanesPerClaim)
+    const ids = endpoints.slice(from, from + lanesPerClaim).map(({ id }) => id)
+    claimMs.push(await timeClaim(pool, dispatcherId, ids))
   }
+  return median(claimMs.slice(claimsPerPhase / 5))
 }

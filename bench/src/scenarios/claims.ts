@@ -13,7 +13,7 @@ const url = 'http://127.0.0.1:9/'
 /** So many dispatchers that make no requests, side by side for so long. @returns what each of them did */
 async function claim(stage: Stage, dispatchers: number, seconds: number): Promise<ClaimResult[]> {
   const measureMs = seconds * 1_000
-  const results = await Promise.all(
+  return Promise.all(
     Array.from({ length: dispatchers }, async () => {
       const worker = await startWorker<ClaimFunctions>(stage.scope, 'claims.ts')
       const result = await worker.call('run', { databaseUrl: stage.databaseUrl, measureMs }, measureMs + 60_000)
@@ -21,7 +21,6 @@ async function claim(stage: Stage, dispatchers: number, seconds: number): Promis
       return result
     }),
   )
-  return results
 }
 
 /** A second, over all of them, without their first second: their code and their plans are cold. */

@@ -1,8 +1,9 @@
-import { createPool, type Pool } from '@posthorn/core/db'
-import { claimDeliveries, giveBackDeliveries, noLane, registerDispatcher, sweepLanes } from '@posthorn/core/sql'
+import type { Pool } from '@posthorn/core/db'
+import { noLane, registerDispatcher, sweepLanes } from '@posthorn/core/sql'
 import type pg from 'pg'
 import { median } from '../measure/statistics.ts'
-import type { Scenario, Stage } from '../scenario.ts'
+import type { Scenario } from '../scenario.ts'
+import { lanesPerClaim, openClaimPool, timeClaim } from '../stage/claim.ts'
 import { connectObserver } from '../stage/database.ts'
 import { type Seeded, seedBacklog, seedEndpoints } from '../stage/seed.ts'
 
@@ -11,9 +12,7 @@ const waitingEach = 100
 const blockedLanes = 10_000
 const blockedEach = 5
 const claimsPerPhase = 150
-// A dispatcher's own: see its claimer and its sweep.
-const lanesPerClaim = 64
-const rowsPerClaim = 200
+// A dispatcher's own: see its sweep.
 const lanesPerSweep = 1_000
 
 const phases = ['none', 'blocked', 'none', 'blocked', 'none'] as const
@@ -36,7 +35,7 @@ export const claimBlocked: Scenario = {
   byDefault: true,
   async run(stage) {
     const observer = await connectObserver(stage.scope, stage.databaseUrl)
-    const pool = openPool(stage)
+    const pool = openClaimPool(stage)
     const dispatcherId = await registerDispatcher(pool, 'bench', process.pid, '0')
     const lanes = (count: number, name: string) =>
       Array.from({ length: count }, (_, n) => ({ tenant: `${name}${n % 100}`, url: 'http://127.0.0.1:9/' }))
@@ -83,18 +82,6 @@ export const claimBlocked: Scenario = {
   },
 }
 
-/** As a dispatcher's, on one connection. */
-function openPool(stage: Stage): Pool {
-  const pool = createPool({
-    connectionString: stage.databaseUrl,
-    max: 1,
-    applicationName: 'posthorn bench claim',
-    onError: () => undefined,
-  })
-  stage.scope.add(() => pool.end())
-  return pool
-}
-
 /** Claims from lanes that the sweep has found open; what was claimed is given back at once, so that as much waits each time. */
 async function measure(
   pool: Pool,
@@ -107,31 +94,14 @@ async function measure(
   const sweepMs = performance.now() - sweptAt
   if (found.length !== open.length) throw new Error(`the sweep found ${found.length} open lanes of ${open.length}`)
 
-  async function claim(ids: readonly string[]): Promise<number> {
-    const aims = ids.map((endpointId) => ({ endpointId, readyFrom: 0n, leasedFrom: 0n }))
-    const startedAt = performance.now()
-    const claims = await claimDeliveries(pool, {
-      lanes: aims,
-      limit: rowsPerClaim,
-      perLane: rowsPerClaim,
-      graceMs: 15_000,
-      dispatcherId,
-    })
-    const tookMs = performance.now() - startedAt
-    const leases = claims.flatMap((lane) => lane.leases)
-    if (leases.length !== rowsPerClaim) throw new Error(`a claim got ${leases.length} leases`)
-    await giveBackDeliveries(pool, leases)
-    return tookMs
-  }
-
   const sample: Sample = { claimMs: [], mixedMs: [], sweepMs }
   for (let at = 0; at < claimsPerPhase; at++) {
     const from = (at * lanesPerClaim) % open.length
     const some = found.slice(from, from + lanesPerClaim)
-    sample.claimMs.push(await claim(some))
+    sample.claimMs.push(await timeClaim(pool, dispatcherId, some))
     if (blocked.length === 0 || at % 4 !== 0) continue
     const others = blocked.slice(from * 16, from * 16 + lanesPerClaim).map(({ id }) => id)
-    sample.mixedMs.push(await claim([...others, ...some]))
+    sample.mixedMs.push(await timeClaim(pool, dispatcherId, [...others, ...some]))
   }
   return sample
 }
