@@ -64,6 +64,7 @@ export async function leaseAnyway(bench: Bench, lane: string, count: number): Pr
     watched: true,
     probe: false,
     head: false,
+    event: null,
   }))
 }
 

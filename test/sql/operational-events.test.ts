@@ -103,8 +103,8 @@ test('a settle that is refused tells nothing', async () => {
   await addOperator(bench.pool)
   const lane = await addLane(bench.pool)
   const items = (await leaseAnyway(bench, lane, 10)).map((lease) => bad(lease))
-  items[3] = { ...items[3]!, status: 70_000 }
-  await expect(settle(bench.pool, items)).rejects.toMatchObject({ code: '22003' })
+  items[3] = { ...items[3]!, url: 'http://x/\0' }
+  await expect(settle(bench.pool, items)).rejects.toMatchObject({ code: '22021' })
   expect(await toldEvents(bench.pool)).toEqual([])
 })
 

@@ -88,6 +88,7 @@ async function claimed(event: string) {
       watched: false,
       probe: false,
       head: false,
+      event: null,
     }
   )
 }

@@ -46,6 +46,7 @@ const claim = async (limit: number): Promise<Lease[]> => {
     perLane: limit,
     graceMs: 15_000,
     dispatcherId: bench.dispatcherId,
+    payloadBytes: 1_000_000,
   })
   return claims.flatMap((lane) => lane.leases)
 }

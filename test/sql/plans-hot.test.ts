@@ -75,6 +75,13 @@ function indexesOf(nodes: PlanNode[]): string[] {
   return [...new Set(used)].sort()
 }
 
+/** Events were read by their key, from the one partition that has them. @returns how many were looked for */
+function expectEventsByKey(nodes: PlanNode[]): number {
+  const read = nodes.filter((node) => /^event_\d{8}$/.test(node['Relation Name'] ?? '') && node['Actual Loops'] !== 0)
+  expect(read.map((node) => node['Node Type'])).toEqual(['Index Scan'])
+  return read[0]!['Actual Loops']!
+}
+
 const fresh = () => bench.pool.query('analyze posthorn.delivery, posthorn.event, posthorn.attempt, posthorn.lane')
 
 describe.each([
@@ -107,6 +114,7 @@ describe.each([
       perLane: 120,
       graceMs: 15_000,
       dispatcherId: bench.dispatcherId,
+      payloadBytes: 1_000_000,
     })
     const leases = claims.flatMap((claim) => claim.leases)
     expect(leases).toHaveLength(120)
@@ -114,6 +122,7 @@ describe.each([
     expect(claimed.flatMap((plan) => seqScans(plan.nodes))).toEqual([])
     const leasing = claimed.filter((plan) => /update posthorn\.delivery/.test(plan.text)).flatMap((plan) => plan.nodes)
     expect(indexesOf(leasing)).toEqual(['delivery_leased', 'delivery_ready'])
+    expectEventsByKey(leasing)
     const locking = claimed.filter((plan) => /for no key update skip locked$/.test(plan.text))
     expect(locking.flatMap((plan) => plan.nodes).map((node) => node['Index Name'])).toContain('lane_pkey')
 
@@ -177,10 +186,7 @@ describe.each([
   test('payloads are read by key from the one partition of each event', async () => {
     const ids = events.slice(0, 400)
     expect((await readEventsToSend(capture.pool, ids)).events.size).toBe(400)
-    const nodes = (await plansOf(/x\.payload/)).filter((node) => /^event_\d{8}$/.test(node['Relation Name'] ?? ''))
-    const read = nodes.filter((node) => node['Actual Loops'] !== 0)
-    expect(read.map((node) => node['Node Type'])).toEqual(['Index Scan'])
-    expect(read[0]!['Actual Loops']).toBe(400)
+    expect(expectEventsByKey(await plansOf(/x\.payload/))).toBe(400)
   })
 
   test('the lanes that drain, and what is scheduled at one', async () => {

@@ -105,6 +105,7 @@ describe.each([
       perLane: limit,
       graceMs: 15_000,
       dispatcherId: bench.dispatcherId,
+      payloadBytes: 1_000_000,
     })
   }
 

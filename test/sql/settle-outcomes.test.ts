@@ -267,8 +267,8 @@ test('a settle that is refused writes nothing at all', async () => {
   const leases = await leasesOf(bench, [lane])
   const before = await owedAt(bench.pool, [lane])
   await expect(
-    settle(bench.pool, [settlementOf(leases[0]!), settlementOf(leases[1]!, { ...succeeded, status: 70_000 })]),
-  ).rejects.toMatchObject({ code: '22003' })
+    settle(bench.pool, [settlementOf(leases[0]!), settlementOf(leases[1]!, { ...succeeded, url: 'http://x/\0' })]),
+  ).rejects.toMatchObject({ code: '22021' })
   expect((await owedAt(bench.pool, [lane])).map((row) => row.ticket)).toEqual(before.map((row) => row.ticket))
   expect(await loggedAt(bench.pool, [lane])).toEqual([])
 })

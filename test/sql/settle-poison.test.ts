@@ -34,7 +34,6 @@ const error = (message: string) => ({ code: 'reset', phase: 'headers', message }
 
 test.each<[string, Partial<Settlement>, Partial<Settlement>]>([
   ['a NUL in what the receiver sent', { error: error('a\0b') }, { error: error('reset') }],
-  ['a lone surrogate in a header', { responseHeaders: '[["x","\ud800"]]' }, {}],
   ['a number that no column holds', { status: 70_000 }, { status: null }],
   ['a NUL in the address', { url: 'http://x/\0' }, { url: null }],
 ])('%s costs no other delivery its settle, and that one only what cannot be written', async (_, poison, kept) => {
@@ -64,6 +63,21 @@ test.each<[string, Partial<Settlement>, Partial<Settlement>]>([
   expect(lines.filter((line) => line.level === 'error').map((line) => line.delivery)).toEqual([
     `${encodeId('evt', leases[17]!.eventId)}/${encodeId('ep', leases[17]!.endpointId)}`,
   ])
+})
+
+test('half a character in what the receiver sent becomes a mark, and costs nothing else', async () => {
+  const lane = await addLane(bench.pool)
+  await owe(bench.pool, lane)
+  const [lease] = await leasesOf(bench, [lane])
+  const { settler, lines } = createTestSettler()
+  settler.add(settlementOf(lease!, { responseHeaders: '[["x","\ud800"]]', responseBody: Buffer.from('x') }))
+  expect(await settler.flush(10_000)).toBe(0)
+  const { rows } = await bench.pool.query(
+    'select a.response_headers, a.response_body from posthorn.attempt a where a.endpoint_id = $1',
+    [lane],
+  )
+  expect(rows).toEqual([{ response_headers: '[["x","\ufffd"]]', response_body: Buffer.from('x') }])
+  expect(lines).toEqual([])
 })
 
 test('a delivery whose log has no place any more is refused alone, and said', async () => {

@@ -2,6 +2,7 @@ import type { Log } from '@posthorn/core'
 import { isDatabaseUnavailable, type Pool } from '@posthorn/core/db'
 import {
   claimDeliveries,
+  type EventToSend,
   giveBackDeliveries,
   giveBackUnheldDeliveries,
   type Lease,
@@ -12,7 +13,7 @@ import pRetry from 'p-retry'
 import type { Bulkhead } from './bulkhead.ts'
 import { createByteBudget } from './byte-budget.ts'
 import { createClaimMode } from './claim-mode.ts'
-import type { createEndpointCache, SendProfile } from './endpoint-cache.ts'
+import type { createEndpointCache } from './endpoint-cache.ts'
 import { attempt, expire, type FlightDeps } from './flight.ts'
 import type { Heart } from './heart.ts'
 import type { LaneBook } from './lane-book.ts'
@@ -60,8 +61,10 @@ const rowsPerClaim = 400
 /** Side by side, each from lanes of its own, where there is room for large ones: while one commits, the other works. */
 const claimsAtOnce = 2
 const roomForAnother = 200
-/** Of payloads in flight, and of those that one statement reads: a driver's text of them is twice as long again. */
+/** Of payloads in flight; of those that a claim reads, under the locks of its lanes; and of those that one more statement reads. */
 const maxBytesInFlight = 48 * 1024 * 1024
+const maxBytesPerClaim = 1024 * 1024
+/** A driver's text of them is twice as long again. */
 const maxBytesPerRead = 4 * 1024 * 1024
 /** How long leases wait for room for their payloads; then they are given back. */
 const bytesWaitMs = 2_000
@@ -166,6 +169,7 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
         perLane: limit,
         graceMs: timing.graceMs,
         dispatcherId,
+        payloadBytes: Math.max(0, Math.min(bytes.left(), maxBytesPerClaim)),
       })
       mode.record(way, performance.now() - startedAt, aims.length)
       const leases = claimed.flatMap((lane) => lane.leases)
@@ -200,7 +204,8 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
   async function fly(leases: readonly Lease[], claimedAt: number): Promise<void> {
     const signal = flying.signal
     const unsent: Lease[] = []
-    let waiting = leases
+    /** Their payloads are not read yet. */
+    let waiting: readonly Lease[] = leases
     try {
       const versions = new Map<string, number>()
       const uses = new Map<string, number>()
@@ -208,54 +213,53 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
         versions.set(lease.endpointId, Math.max(lease.version, versions.get(lease.endpointId) ?? 0))
         uses.set(lease.eventId, (uses.get(lease.eventId) ?? 0) + 1)
       }
-      let profiles: Map<string, SendProfile> | null = null
+      const profiles = await retried(() => deps.endpoints.load(versions))
+
+      const send = (lease: Lease, event: EventToSend): void => {
+        const profile = profiles.get(lease.endpointId)
+        if (stopped || signal.aborted || !heart.alive() || profile === undefined) {
+          unsent.push(lease)
+        } else if (lease.ageMs > deps.flight.maxAgeMs) {
+          finish(expire(lease))
+        } else {
+          // Of a payload that several deliveries share, each has a part.
+          const size = event.payload.length / uses.get(lease.eventId)!
+          bytes.take(size)
+          void attempt({ lease, event, profile, claimedAt }, signal, deps.flight).then((settlement) => {
+            bytes.free(size)
+            finish(settlement)
+          })
+        }
+      }
+
+      waiting = leases.filter((lease) => lease.event === null)
+      for (const lease of leases) if (lease.event !== null) send(lease, lease.event)
       while (waiting.length > 0) {
         const ids = [...new Set(waiting.map((lease) => lease.eventId))]
         const maxBytes = Math.min(bytes.left(), maxBytesPerRead)
-        const [{ events, left }, loaded] = await pRetry(
-          () => Promise.all([readEventsToSend(pool, ids, maxBytes), profiles ?? deps.endpoints.load(versions)]),
-          { retries: 3, minTimeout: 100, shouldRetry: ({ error }) => isDatabaseUnavailable(error) },
-        )
-        profiles = loaded
-        const later: Lease[] = []
-        for (const lease of waiting) {
+        const { events, left } = await retried(() => readEventsToSend(pool, ids, maxBytes))
+        const read = waiting
+        waiting = read.filter((lease) => left.has(lease.eventId))
+        for (const lease of read) {
           const event = events.get(lease.eventId)
-          const profile = loaded.get(lease.endpointId)
-          if (left.has(lease.eventId)) {
-            later.push(lease)
-          } else if (stopped || signal.aborted || !heart.alive() || event === undefined || profile === undefined) {
-            if (event === undefined)
-              log.error({ delivery: deliveryName(lease) }, 'the payload of an owed event is gone')
+          if (event !== undefined) send(lease, event)
+          else if (!left.has(lease.eventId)) {
+            log.error({ delivery: deliveryName(lease) }, 'the payload of an owed event is gone')
             unsent.push(lease)
-          } else if (lease.ageMs > deps.flight.maxAgeMs) {
-            finish(expire(lease))
-          } else {
-            // Of a payload that several deliveries share, each has a part.
-            const size = event.payload.length / uses.get(lease.eventId)!
-            bytes.take(size)
-            void attempt({ lease, event, profile, claimedAt }, signal, deps.flight).then((settlement) => {
-              bytes.free(size)
-              finish(settlement)
-            })
           }
         }
-        waiting = later
         if (waiting.length > 0 && !(await bytes.room(bytesWaitMs))) break
-      }
-      const back = [...unsent, ...waiting]
-      if (back.length > 0) {
-        await giveBack(back)
-        landed(back.length)
       }
     } catch (error) {
       log.warn(
         { err: error, leases: leases.length },
         'what claimed deliveries need could not be read; they are given back',
       )
-      const back = [...unsent, ...waiting]
-      await giveBack(back)
-      landed(back.length)
     }
+    const back = [...unsent, ...waiting]
+    if (back.length === 0) return
+    await giveBack(back)
+    landed(back.length)
   }
 
   function finish(settlement: Settlement): void {
@@ -266,6 +270,9 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
     settler.add(settlement)
     landed(1)
   }
+
+  const retried = <T>(read: () => Promise<T>): Promise<T> =>
+    pRetry(read, { retries: 3, minTimeout: 100, shouldRetry: ({ error }) => isDatabaseUnavailable(error) })
 
   /** Never rejects: leases that cannot be given back end by themselves. */
   async function giveBack(leases: readonly Lease[]): Promise<void> {

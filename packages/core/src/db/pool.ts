@@ -64,6 +64,18 @@ export function inOneWrite<T>(client: PoolClient, send: () => T): T {
   }
 }
 
+/**
+ * The answers to statements that were sent together, once all are there: where one has failed, the transaction that they end has
+ * ended, and its locks are gone. @throws the first fault; the later ones only say that the transaction is aborted
+ */
+export async function answersOf<T extends readonly unknown[]>(
+  statements: readonly [...T],
+): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
+  const results = await Promise.allSettled(statements)
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+  return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as { [K in keyof T]: Awaited<T[K]> }
+}
+
 /** A connection of its own, outside any pool: LISTEN, advisory locks held by a session. */
 export function createClient(connectionString: string, applicationName: string): pg.Client {
   return new pg.Client({

@@ -1,3 +1,6 @@
+import { payloadText } from './delivery-claim-statements.ts'
+import { eventsToSend } from './send-read.ts'
+
 /**
  * Claim at ordered lanes: ready -> leased | held.
  *
@@ -127,13 +130,18 @@ with counted as materialized (
   ) s
   group by s.nth
 )
--- The lanes first, then the leases. Joined, each lane would walk all leases.
+-- The lanes first, then the leases, then the events. Joined, each lane would walk all leases.
 select lane.nth, lane.room, lane.lowest, lane.most, lane.look, lane.stuck, coalesce(sums.met, 0) as met,
   coalesce(sums.taken, 0) as taken, case when lane.head_at is null then sums.last end as last,
   null::uuid as event_id, null::bigint as ticket, null::integer as attempts, null::smallint as step, null::boolean as fresh,
-  null::boolean as keyed, null::bigint as age_ms
+  null::boolean as keyed, null::bigint as age_ms, null::text as type, null::text as payload
 from lane left join sums on sums.nth = lane.nth
 union all
 select c.nth, null, null, null, null, null, null, null, null, c.event_id, c.ticket, c.attempts, c.step, c.fresh, c.keyed,
-  c.age_ms
-from changed c where c.free`
+  c.age_ms, null, null
+from changed c where c.free
+union all
+select null, null, null, null, null, null, null, null, null, event.id, null, null, null, null, null, null, event.type,
+  event.payload
+from (${eventsToSend('(select c.event_id from changed c where c.free) free', '$12::bigint', payloadText)}) event
+where event.payload is not null`

@@ -2,6 +2,7 @@ import type { Queryable } from '../db/pool.ts'
 import { takeTokens, waitForTokens } from '../rate/bucket.ts'
 import { type Asked, addLease, type ClaimOptions, type LaneClaim, rateOfLane } from './delivery-claim.ts'
 import { leaseOrdered } from './delivery-claim-ordered-statement.ts'
+import type { EventToSend } from './send-read.ts'
 
 type OrderedLane = {
   event_id: null
@@ -30,16 +31,16 @@ type OrderedLease = {
   age_ms: string
 }
 
+type OrderedEvent = { event_id: string; nth: null; ticket: null; type: string; payload: string }
+
 /** Claims from ordered lanes, locked in the transaction under way. */
 export async function leaseOrderedDeliveries(
   client: Queryable,
-  options: ClaimOptions,
+  options: Required<ClaimOptions>,
   lanes: readonly Asked[],
 ): Promise<LaneClaim[]> {
   if (lanes.length === 0) return []
-  // It has one right plan, and planning takes as long as running it.
-  const planned = client.query('set local plan_cache_mode = force_generic_plan')
-  const leasing = client.query<OrderedLane | OrderedLease>({
+  const { rows } = await client.query<OrderedLane | OrderedLease | OrderedEvent>({
     name: 'claim-lease-ordered',
     text: leaseOrdered,
     values: [
@@ -54,16 +55,21 @@ export async function leaseOrderedDeliveries(
       options.limit,
       options.graceMs,
       options.dispatcherId,
+      options.payloadBytes,
     ],
   })
-  const [, { rows }] = await Promise.all([planned, leasing])
   const claims: LaneClaim[] = []
+  const events = new Map<string, EventToSend>()
+  for (const row of rows)
+    if (isEvent(row)) events.set(row.event_id, { type: row.type, payload: Buffer.from(row.payload) })
   const leases = Map.groupBy(rows.filter(isLease), (row) => row.nth)
   for (const row of rows) {
     if (row.event_id !== null) continue
     const lane = lanes[Number(row.nth) - 1]!
     const claim = claimOf(row, lane)
-    for (const lease of leases.get(row.nth) ?? []) addLease(claim, lease, lane, lease.keyed)
+    for (const lease of leases.get(row.nth) ?? []) {
+      addLease(claim, lease, lane, lease.keyed, events.get(lease.event_id) ?? null)
+    }
     // Where it gave less than it might, and yet not all: the limit of the claim. It is the first in line next time.
     claim.limited = row.taken < row.met && claim.leases.length < row.most
     if (claim.limited || isDrained(row)) claim.asked++
@@ -76,8 +82,12 @@ export async function leaseOrderedDeliveries(
   return claims
 }
 
-function isLease(row: OrderedLane | OrderedLease): row is OrderedLease {
-  return row.event_id !== null
+function isLease(row: OrderedLane | OrderedLease | OrderedEvent): row is OrderedLease {
+  return row.event_id !== null && row.nth !== null
+}
+
+function isEvent(row: OrderedLane | OrderedLease | OrderedEvent): row is OrderedEvent {
+  return row.nth === null
 }
 
 /** Nothing ready was left: neither behind the last one looked at, nor before it. */

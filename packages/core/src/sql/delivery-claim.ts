@@ -1,8 +1,9 @@
-import { inOneWrite, type Pool, type Queryable } from '../db/pool.ts'
+import { answersOf, inOneWrite, type Pool, type Queryable } from '../db/pool.ts'
 import { type Rate, takeTokens, tokensIn, waitForTokens } from '../rate/bucket.ts'
 import { leaseOrderedDeliveries } from './delivery-claim-ordered.ts'
 import { leaseReady, lockLanes } from './delivery-claim-statements.ts'
-import { beginHot } from './planner-guards.ts'
+import { beginHotPrepared } from './planner-guards.ts'
+import type { EventToSend } from './send-read.ts'
 
 /** Where a claim looks in one lane. */
 export type LaneAim = {
@@ -41,6 +42,8 @@ export type Lease = {
   probe: boolean
   /** The first of its ordering key, for which others may be held: whoever ends it lets the next go. */
   head: boolean
+  /** Null where it was not read: see ClaimOptions. One object for all leases of an event. */
+  event: EventToSend | null
 }
 
 export type LaneClaim = {
@@ -99,6 +102,9 @@ type LeaseRow = {
   age_ms: string
 }
 
+/** An event of a lease. */
+type EventRow = { event_id: string; ticket: null; type: string; payload: string }
+
 /** A locked lane, with where to look in it, and how many it is asked for. */
 export type Asked = Omit<LaneAim, 'rewound'> &
   LockedLane & {
@@ -117,19 +123,34 @@ export type ClaimOptions = {
   /** Milliseconds that a lease outlives the endpoint's time-out. */
   graceMs: number
   dispatcherId: number
+  /** Events are read with what is leased until their payloads are so many bytes together; the others are left. Default 0: none. */
+  payloadBytes?: number
 }
+
+/** SQLSTATE character_not_in_repertoire. */
+const notText = '22021'
 
 /**
  * Claims from the lanes that could be locked, in one short transaction of two round trips. A lane not in the answer was
  * locked by another claim, is not enabled, or is blocked.
  */
 export async function claimDeliveries(pool: Pool, options: ClaimOptions): Promise<LaneClaim[]> {
+  try {
+    return await claim(pool, options)
+  } catch (error) {
+    if (!options.payloadBytes || (error as { code?: string }).code !== notText) throw error
+    // A payload that is no text, and so no JSON: nothing was leased. It is sent as it is by whoever reads it by itself.
+    return claim(pool, { ...options, payloadBytes: 0 })
+  }
+}
+
+async function claim(pool: Pool, options: ClaimOptions): Promise<LaneClaim[]> {
   const client = await pool.connect()
   let broken: Error | undefined
   try {
     const [, locking] = await Promise.all(
       inOneWrite(client, () => [
-        client.query(beginHot),
+        beginHotPrepared(client),
         client.query<LockedLane>({
           name: 'claim-lock-lanes',
           text: lockLanes,
@@ -145,13 +166,14 @@ export async function claimDeliveries(pool: Pool, options: ClaimOptions): Promis
     const ready = locked.filter((lane) => lane.ordering === 0)
     const ordered = locked.filter((lane) => lane.ordering > 0)
     const limits = shareLimit(options.limit, locked)
-    const [first, second] = await Promise.all(
+    const payloadBytes = Math.floor((options.payloadBytes ?? 0) / (ready.length > 0 && ordered.length > 0 ? 2 : 1))
+    const [first, second] = await answersOf(
       inOneWrite(
         client,
         () =>
           [
-            leaseReadyDeliveries(client, { ...options, limit: limits.ready }, ready),
-            leaseOrderedDeliveries(client, { ...options, limit: limits.ordered }, ordered),
+            leaseReadyDeliveries(client, { ...options, payloadBytes, limit: limits.ready }, ready),
+            leaseOrderedDeliveries(client, { ...options, payloadBytes, limit: limits.ordered }, ordered),
             client.query('commit'),
           ] as const,
       ),
@@ -178,11 +200,11 @@ function shareLimit(limit: number, lanes: readonly Asked[]): { ready: number; or
 
 async function leaseReadyDeliveries(
   client: Queryable,
-  options: ClaimOptions,
+  options: Required<ClaimOptions>,
   lanes: readonly Asked[],
 ): Promise<LaneClaim[]> {
   if (lanes.length === 0) return []
-  const { rows } = await client.query<LaneRow | LeaseRow>({
+  const { rows } = await client.query<LaneRow | LeaseRow | EventRow>({
     name: 'claim-lease-ready',
     text: leaseReady,
     values: [
@@ -196,6 +218,7 @@ async function leaseReadyDeliveries(
       options.graceMs,
       options.dispatcherId,
       lanes.map((lane) => lane.interval_us),
+      options.payloadBytes,
     ],
   })
   return gatherByLane(rows, lanes, options.limit)
@@ -219,7 +242,11 @@ export function rateOfLane(row: LockedLane): Rate | null {
   return row.interval_us === null ? null : { intervalUs: row.interval_us, burst: row.rate_burst ?? 1 }
 }
 
-function gatherByLane(rows: readonly (LaneRow | LeaseRow)[], locked: readonly Asked[], limit: number): LaneClaim[] {
+function gatherByLane(
+  rows: readonly (LaneRow | LeaseRow | EventRow)[],
+  locked: readonly Asked[],
+  limit: number,
+): LaneClaim[] {
   const lanes = new Map(locked.map((lane) => [lane.endpoint_id, lane]))
   const claims = new Map<string, LaneClaim>()
   for (const row of rows) {
@@ -240,13 +267,18 @@ function gatherByLane(rows: readonly (LaneRow | LeaseRow)[], locked: readonly As
       rewound: null,
     })
   }
+  const events = new Map<string, EventToSend>()
+  for (const row of rows) {
+    if (row.event_id !== null && row.ticket === null)
+      events.set(row.event_id, { type: row.type, payload: Buffer.from(row.payload) })
+  }
   let taken = 0
   for (const row of rows) {
-    if (row.event_id === null) continue
+    if (row.event_id === null || row.ticket === null) continue
     const claim = claims.get(row.endpoint_id)!
     const ready = BigInt(row.ready_ticket)
     if (ready >= claim.nextReady) claim.nextReady = ready + 1n
-    addLease(claim, row, lanes.get(row.endpoint_id)!, false)
+    addLease(claim, row, lanes.get(row.endpoint_id)!, false, events.get(row.event_id) ?? null)
     taken++
   }
   for (const claim of claims.values()) {
@@ -266,6 +298,7 @@ export function addLease(
   row: Omit<LeaseRow, 'endpoint_id' | 'ready_ticket'>,
   lane: Asked,
   head: boolean,
+  event: EventToSend | null,
 ): void {
   // The lane's older leases, if any, all have lower tickets than the ones just drawn.
   const ticket = BigInt(row.ticket)
@@ -283,5 +316,6 @@ export function addLease(
     watched: lane.watched,
     probe: lane.probing,
     head,
+    event,
   })
 }

@@ -21,6 +21,46 @@ import { breakerLimits } from '../breaker/breaker.ts'
  *   - Operational events are published in the transaction that makes them true, and only by it.
  *   - At a disabled or deleted lane nothing is owed again: what has not succeeded ends as canceled.
  */
+const columns = [
+  ['i', 'integer'],
+  ['e', 'uuid'],
+  ['p', 'uuid'],
+  ['t', 'bigint'],
+  ['id', 'uuid'],
+  ['n', 'integer'],
+  ['o', 'smallint'],
+  ['s', 'smallint'],
+  ['reason', 'text'],
+  ['step', 'smallint'],
+  ['fresh', 'boolean'],
+  ['wait_ms', 'bigint'],
+  ['started', 'bigint'],
+  ['ms', 'integer'],
+  ['status', 'smallint'],
+  ['code', 'text'],
+  ['phase', 'text'],
+  ['message', 'text'],
+  ['url', 'text'],
+  ['sig', 'text'],
+  ['agent', 'text'],
+  ['names', 'text'],
+  ['headers', 'text'],
+  ['body', 'bytea'],
+  ['cut', 'boolean'],
+  ['lane_ms', 'bigint'],
+  ['gone', 'boolean'],
+  ['c', 'smallint'],
+  ['probe', 'boolean'],
+] as const
+
+/** What a batch has of each settlement: one parameter a column, an array, in this order. */
+export type SettleColumn = (typeof columns)[number][0]
+export const settleColumns: readonly SettleColumn[] = columns.map(([name]) => name)
+
+// In the select list, and not as `unnest` of many: that would write each column out by itself before it puts them together.
+const unnested = `select ${columns.map(([name, type], at) => `unnest($${at + 1}::${type}[]) as ${name}`).join(', ')}`
+const disableAfter = `$${columns.length + 1}::bigint`
+
 const leases = `
 with r as materialized (
   select y.i, y.e, y.p, y.t, y.id, y.n, y.o, y.step, y.fresh, y.wait_ms, y.started, y.ms, y.status, y.code, y.phase,
@@ -33,11 +73,7 @@ with r as materialized (
       x.code, x.phase, x.message, x.url, x.sig, x.agent, x.names, x.headers, x.body, x.cut, x.lane_ms, x.gone,
       x.c, x.probe,
       case when x.s <> 4 then (select l.status from posthorn.lane l where l.endpoint_id = x.p) end as lane_status
-    from json_to_recordset($1::json) as x(
-      i integer, e uuid, p uuid, t bigint, id uuid, n integer, o smallint, s smallint, reason text, step smallint,
-      fresh boolean, wait_ms bigint, started bigint, ms integer, status smallint, code text, phase text, message text,
-      url text, sig text, agent text, names text, headers text, body text, cut boolean, lane_ms bigint, gone boolean,
-      c smallint, probe boolean)
+    from (${unnested}) x
   ) y
   left join lateral (
     select d.ctid as at from posthorn.delivery d where d.event_id = y.e and d.endpoint_id = y.p and d.ticket = y.t limit 1
@@ -75,7 +111,7 @@ with r as materialized (
     response_headers, response_body, truncated)
   select m.e, m.p, m.id, m.n, m.o, m.s, m.reason, to_timestamp(m.started / 1000.0), now(), m.due_at, m.ms, m.status,
     m.code, m.phase, m.message, m.url, m.sig, m.agent, string_to_array(m.names, ','), m.headers,
-    decode(m.body, 'base64'), coalesce(m.cut, false)
+    m.body, coalesce(m.cut, false)
   from matched m
 ), logged_late as (
   insert into posthorn.attempt (event_id, endpoint_id, id, number, outcome, state, started_at, ended_at, duration_ms, status,
@@ -83,7 +119,7 @@ with r as materialized (
     truncated)
   select late.e, late.p, late.id, late.n, 4, 0, to_timestamp(late.started / 1000.0), now(), late.ms, late.status,
     late.code, late.phase, late.message, late.url, late.sig, late.agent, string_to_array(late.names, ','), late.headers,
-    decode(late.body, 'base64'), coalesce(late.cut, false)
+    late.body, coalesce(late.cut, false)
   from late
   on conflict do nothing
   returning id
@@ -110,7 +146,7 @@ tally as materialized (
   select t.p, t.gone, t.lane_ms, t.good, t.bad, t.probe_bad, t.throttled, l.tenant_id, l.max_in_flight, l.probing,
     l.breaker_trips, l.blocked_until, l.ramp_cap,
     l.probing and (l.blocked_until is null or l.blocked_until <= now()) as half_open,
-    t.bad > 0 and t.good = 0 and coalesce(l.failing_since < now() - $2::bigint * interval '1 millisecond', false) as starved,
+    t.bad > 0 and t.good = 0 and coalesce(l.failing_since < now() - ${disableAfter} * interval '1 millisecond', false) as starved,
     case when t.good > 0 then t.bad_since else l.failures_in_a_row + t.bad end as in_a_row,
     case when t.good > 0 then case when t.bad_since > 0 then now() end
       when t.bad > 0 then coalesce(l.failing_since, now()) else l.failing_since end as failing_since,
@@ -206,10 +242,10 @@ select s.event_id, s.endpoint_id, s.ticket, s.blocked_ms, null::bigint as order_
 union all
 select null, h.endpoint_id, null, null, h.order_key, h.place from ended h where h.head and h.order_key is not null`
 
-/** For a batch that says nothing to any lane, and ends no delivery as exhausted. `$1`: the batch. */
+/** For a batch that says nothing to any lane, and ends no delivery as exhausted. Parameters: `settleColumns`. */
 export const settleLeases = `${leases}${superseded}`
 export const settleOrdered = `${leases}${withEndedHeads(superseded)}`
 
-/** For any batch. `$1`: the batch; `$2`: after how many milliseconds without a success a failure disables an endpoint. */
+/** For any batch. Parameters: `settleColumns`, and after how many milliseconds without a success a failure disables an endpoint. */
 export const settleAndTell = `${leases},${lanes}${told}`
 export const settleOrderedAndTell = `${leases},${lanes}${withEndedHeads(told)}`

@@ -1,7 +1,15 @@
-import { inOneWrite, type Pool } from '../db/pool.ts'
-import { settleAndTell, settleLeases, settleOrdered, settleOrderedAndTell } from './delivery-settle-statement.ts'
+import { bigints, booleans, byteas, integers, smallints, texts, uuids } from '../db/binary-arrays.ts'
+import { answersOf, inOneWrite, type Pool } from '../db/pool.ts'
+import {
+  type SettleColumn,
+  settleAndTell,
+  settleColumns,
+  settleLeases,
+  settleOrdered,
+  settleOrderedAndTell,
+} from './delivery-settle-statement.ts'
 import { endedHeads, releaseNext } from './order-release.ts'
-import { beginHot } from './planner-guards.ts'
+import { beginHotPrepared } from './planner-guards.ts'
 
 const lockLanes = `
 select endpoint_id from posthorn.lane where endpoint_id = any($1::uuid[]) order by endpoint_id for no key update`
@@ -71,37 +79,40 @@ export type SettleOptions = {
 
 const defaultDisableAfterMs = 5 * 86_400_000
 
-function toRecord(item: Settlement, index: number, told: ReadonlySet<string>): Record<string, unknown> {
+/** The batch, a column each; see SettleColumn. */
+function toColumns(items: readonly Settlement[], told: ReadonlySet<string>): Record<SettleColumn, Buffer | null> {
   return {
-    i: index,
-    e: item.eventId,
-    p: item.endpointId,
-    t: item.ticket,
-    id: item.attemptId,
-    n: item.number,
-    o: item.outcome,
-    s: item.state,
-    reason: item.reason ?? undefined,
-    step: item.step,
-    fresh: item.fresh || undefined,
-    wait_ms: Math.round(item.waitMs),
-    started: item.startedAt.getTime(),
-    ms: item.durationMs === null ? undefined : Math.round(item.durationMs),
-    status: item.status ?? undefined,
-    code: item.error?.code,
-    phase: item.error?.phase,
-    message: item.error?.message,
-    url: item.url ?? undefined,
-    sig: item.signature ?? undefined,
-    agent: item.userAgent ?? undefined,
-    names: item.headerNames.length > 0 ? item.headerNames.join(',') : undefined,
-    headers: item.responseHeaders ?? undefined,
-    body: item.responseBody?.length ? item.responseBody.toString('base64') : undefined,
-    cut: item.truncated || undefined,
-    lane_ms: item.laneWaitMs > 0 ? Math.round(item.laneWaitMs) : undefined,
-    gone: item.gone || undefined,
-    c: item.health === 'bad' ? 2 : item.health === 'good' && told.has(item.endpointId) ? 1 : undefined,
-    probe: item.probe || undefined,
+    i: integers(items, (_, at) => at),
+    e: uuids(items, (item) => item.eventId),
+    p: uuids(items, (item) => item.endpointId),
+    t: bigints(items, (item) => item.ticket),
+    id: uuids(items, (item) => item.attemptId),
+    n: integers(items, (item) => item.number),
+    o: smallints(items, (item) => item.outcome),
+    s: smallints(items, (item) => item.state),
+    reason: texts(items, (item) => item.reason),
+    step: smallints(items, (item) => item.step),
+    fresh: booleans(items, (item) => item.fresh || null),
+    wait_ms: bigints(items, (item) => Math.round(item.waitMs)),
+    started: bigints(items, (item) => item.startedAt.getTime()),
+    ms: integers(items, (item) => (item.durationMs === null ? null : Math.round(item.durationMs))),
+    status: smallints(items, (item) => item.status),
+    code: texts(items, (item) => item.error?.code),
+    phase: texts(items, (item) => item.error?.phase),
+    message: texts(items, (item) => item.error?.message),
+    url: texts(items, (item) => item.url),
+    sig: texts(items, (item) => item.signature),
+    agent: texts(items, (item) => item.userAgent),
+    names: texts(items, (item) => (item.headerNames.length > 0 ? item.headerNames.join(',') : null)),
+    headers: texts(items, (item) => item.responseHeaders),
+    body: byteas(items, (item) => (item.responseBody?.length ? item.responseBody : null)),
+    cut: booleans(items, (item) => item.truncated || null),
+    lane_ms: bigints(items, (item) => (item.laneWaitMs > 0 ? Math.round(item.laneWaitMs) : null)),
+    gone: booleans(items, (item) => item.gone || null),
+    c: smallints(items, (item) =>
+      item.health === 'bad' ? 2 : item.health === 'good' && told.has(item.endpointId) ? 1 : null,
+    ),
+    probe: booleans(items, (item) => item.probe || null),
   }
 }
 
@@ -119,21 +130,22 @@ export async function settleDeliveries(
   const heads = items.some((item) => item.head)
   // A success beside a failure of the same lane belongs to its tally, whether the lane was watched before or not.
   const told = new Set(items.filter(isTold).map((item) => item.endpointId))
+  const columns = toColumns(items, told)
+  const batch = settleColumns.map((name) => columns[name])
   const client = await pool.connect()
   let broken: Error | undefined
   try {
-    const batch = JSON.stringify(items.map((item, at) => toRecord(item, at, told)))
     const tells = told.size > 0 || items.some((item) => item.reason === 'exhausted')
     const locked = new Set(told)
     if (heads && told.size > 0) for (const item of items) if (item.head) locked.add(item.endpointId)
     const statement = heads ? (tells ? orderedAndTell : ordered) : tells ? andTell : leases
     const statements = inOneWrite(client, () => ({
-      begun: client.query(beginHot),
+      begun: beginHotPrepared(client),
       locked: locked.size > 0 ? client.query(lockLanes, [[...locked]]) : null,
-      settled: client.query<SettledRow>({ ...statement, values: tells ? [batch, disableAfterMs] : [batch] }),
+      settled: client.query<SettledRow>({ ...statement, values: tells ? [...batch, disableAfterMs] : batch }),
       ended: heads ? null : client.query('commit'),
     }))
-    await settleAll(Object.values(statements))
+    await answersOf(Object.values(statements))
     const { rows } = await statements.settled
     const result = toResult(rows)
     if (heads) {
@@ -142,7 +154,7 @@ export async function settleDeliveries(
         released: ended.length > 0 ? releaseNext(client, ended) : null,
         ended: client.query('commit'),
       }))
-      await settleAll(Object.values(last))
+      await answersOf(Object.values(last))
       result.rung.push(...((await last.released) ?? []))
     }
     return result
@@ -183,10 +195,4 @@ function toResult(rows: readonly SettledRow[]): SettleResult {
     else result.rung.push(endpointId)
   }
   return result
-}
-
-/** Waits for all of a pipeline, then throws its first fault: the later ones only say that the transaction is aborted. */
-async function settleAll(statements: (Promise<unknown> | null)[]): Promise<void> {
-  const results = await Promise.allSettled(statements)
-  for (const result of results) if (result.status === 'rejected') throw result.reason
 }

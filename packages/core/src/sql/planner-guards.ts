@@ -1,3 +1,5 @@
+import type { Queryable } from '../db/pool.ts'
+
 /**
  * Begins the work of a hot transaction, in one round trip with the statement that follows it.
  *
@@ -16,11 +18,26 @@
  * A dispatcher that is stopped or cut off between two statements would hold its locks (of up to 64 lanes, for a claim) as
  * long as the server believes in the connection, for hours: the server ends such a transaction after 5 s.
  */
-export const hotGuards =
-  'set local enable_seqscan = off; set local enable_hashjoin = off; ' +
-  'set local enable_mergejoin = off; set local enable_bitmapscan = off; ' +
-  'set local enable_material = off; set local jit = off; ' +
-  "set local idle_in_transaction_session_timeout = '5s'; " +
-  'select pg_current_xact_id()'
+const settings: readonly (readonly [name: string, value: string])[] = [
+  ['enable_seqscan', 'off'],
+  ['enable_hashjoin', 'off'],
+  ['enable_mergejoin', 'off'],
+  ['enable_bitmapscan', 'off'],
+  ['enable_material', 'off'],
+  ['jit', 'off'],
+  // Planned once a connection: with all the partitions that takes longer than the statement.
+  ['plan_cache_mode', 'force_generic_plan'],
+  ['idle_in_transaction_session_timeout', '5s'],
+]
+
+export const hotGuards = `select pg_current_xact_id(), ${settings.map(([name, value]) => `set_config('${name}', '${value}', true)`).join(', ')}`
 
 export const beginHot = `begin isolation level read committed; ${hotGuards}`
+
+/** `beginHot` for what runs many times a second: parsed once a connection. Send what follows behind it, in one write. */
+export function beginHotPrepared(client: Queryable): Promise<unknown> {
+  return Promise.all([
+    client.query('begin isolation level read committed'),
+    client.query({ name: 'hot-guards', text: hotGuards }),
+  ])
+}

@@ -1,19 +1,23 @@
 import type { Pool, Queryable } from '../db/pool.ts'
 import { beginGuarded, pipelinedTransaction } from './pipelined-transaction.ts'
 
-// The lateral join prunes to the one partition of each id; `id = any(...)` would probe every partition for every id. The limit
-// keeps the join in that direction: planned while a day's partition held a handful of rows, it was turned round, and read the
-// whole day for every claim, 562 us a payload instead of 19, until the statistics came. Guarded besides, for the planner does
-// not know of the pruning.
-//
-// A payload is left out once those before it have so many bytes: the frame needs no sort, and the length of one that is stored
-// out of line is read without it.
-const selectPayloads = `
+/**
+ * The events that the rows of `source` name in `event_id`, each once. The lateral join prunes to the one partition of each id; `id = any(...)` would probe
+ * every partition for every id. The limit keeps the join in that direction: planned while a day's partition held a handful
+ * of rows, it was turned round, and read the whole day for every claim, 562 us a payload instead of 19, until the statistics came.
+ *
+ * A payload is left out once those before it have so many bytes: the frame needs no sort, and the length of one that is stored
+ * out of line is read without it.
+ */
+export const eventsToSend = (source: string, maxBytes: string, payload = 'e.payload'): string => `
 select e.id, e.type,
-  case when sum(octet_length(e.payload)) over (rows between unbounded preceding and current row) - octet_length(e.payload) < $2::bigint
-    then e.payload end as payload
-from unnest($1::uuid[]) as u(id)
+  case when sum(octet_length(e.payload)) over (rows between unbounded preceding and current row) - octet_length(e.payload) < ${maxBytes}
+    then ${payload} end as payload
+from (select distinct event_id as id from ${source}) u
 cross join lateral (select x.id, x.type, x.payload from posthorn.event x where x.id = u.id limit 1) e`
+
+// Guarded besides, for the planner does not know of the pruning.
+const selectPayloads = eventsToSend('unnest($1::uuid[]) as asked(event_id)', '$2::bigint')
 
 const selectEndpoints = `
 select e.id, e.url, e.version, e.timeout_ms, e.retry_schedule, e.header_names, e.headers_sealed,
