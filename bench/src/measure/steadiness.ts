@@ -5,7 +5,7 @@ export type Steadiness = {
   backlogAtEnd: number
   /** Received in the last two thirds, against what was due in them. Below 1 the backlog grew. */
   keptUp: number
-  /** Received a second in the last two thirds. */
+  /** Received in the time, a second: what the backlog at its end has not got is not among it. */
   receivedPerSecond: number
 }
 
@@ -40,7 +40,7 @@ export function describeSteadiness(
     backlogAtTwoThirds: backlogBefore(twoThirds),
     backlogAtEnd,
     keptUp: 1 - (backlogAtEnd - backlogAtThird) / dueBetween,
-    receivedPerSecond: ((countUntil(arrived, end) - countUntil(arrived, third)) * 1_000) / (end - third),
+    receivedPerSecond: (countUntil(arrived, end) * 1_000) / measureMs,
   }
 }
 

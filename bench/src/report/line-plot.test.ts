@@ -31,7 +31,7 @@ test('axes are labelled, from zero up to above the highest value, and by decades
   ])
   const [[first, last]] = pointsOf(svg) as [[[number, number], [number, number]]]
   // From the left edge of the area to the right one; half of the value stands half as high above zero, at 322.
-  expect([first[0], last[0]]).toEqual([78, 696])
+  expect([first[0], last[0]]).toEqual([78, 674])
   expect(322 - last[1]).toBeCloseTo((322 - first[1]) / 2, 0)
 })
 

@@ -12,7 +12,7 @@ export type LinePlot = {
 
 const width = 720
 const height = 380
-const area = { left: 78, right: 24, top: 72, bottom: 58 }
+const area = { left: 78, right: 46, top: 72, bottom: 58 }
 const right = width - area.right
 const bottom = height - area.bottom
 

@@ -9,6 +9,8 @@ import { checkDrain } from './drain-check.ts'
 
 /** Ten endpoints before and after the others, with the yardstick beside them: a machine that drifts weighs on both. */
 const legs = [10, 100, 1_000, 10, 10_000, 100_000, 10]
+/** Where there are more, each has a delivery or two, and what these cost is shown but not judged. */
+const mostJudged = 10_000
 const concurrency = 400
 
 const clear = `truncate posthorn.delivery, posthorn.event, posthorn.attempt, posthorn.lane, posthorn.endpoint_secret,
@@ -60,7 +62,8 @@ export const drainEndpoints: Scenario = {
     const { counts } = await runLeg(10, await startStatementCounter(stage, observer))
 
     const ten = mean(done.filter(({ endpoints }) => endpoints === 10).map(({ rate }) => rate))
-    const worst = (metric: string): number => Math.max(...done.map(({ metrics }) => metrics[metric] ?? Number.NaN))
+    const judged = done.filter(({ endpoints }) => endpoints <= mostJudged)
+    const worst = (metric: string): number => Math.max(...judged.map(({ metrics }) => metrics[metric] ?? Number.NaN))
     const metrics: Run['metrics'] = {
       ratio_1000: besideTen(done, 1_000),
       ratio_10000: besideTen(done, 10_000),
@@ -85,7 +88,7 @@ export const drainEndpoints: Scenario = {
             ),
           }
         }),
-        ...(counts && { statements: counts.slice(0, 12) }),
+        ...(counts && { statements: [...counts].sort((a, b) => b.calls - a.calls).slice(0, 14) }),
       },
     }
   },

@@ -18,12 +18,14 @@ const bestMs = 4_000
 const probeMs = 6_000
 const probes = 6
 /** A rate that a probe keeps up with may be too much for a minute, in which checkpoints and vacuums fall. */
-const holds = 4
+const mostHolds = 4
 const stepDown = 0.93
 
 /** Of what is due in the last two thirds, so much must come in them; a probe is too short for more. */
 const keptUpInProbe = 0.97
 const keptUpInHold = 0.99
+/** What waits at the end, in seconds' worth of what is due. */
+const mostBacklogSeconds = 1
 
 export type SteadySettings = { name: string; eventsPerRequest: number }
 
@@ -39,6 +41,7 @@ export function createSteady({ name, eventsPerRequest }: SteadySettings): Scenar
     targets: [
       { metric: 'ratio', is: 'least', value: 0.25, label: '0.25 of raw' },
       { metric: 'kept_up', is: 'least', value: keptUpInHold, label: `${keptUpInHold} of what was due delivered` },
+      { metric: 'backlog_s', is: 'below', value: mostBacklogSeconds, label: `${mostBacklogSeconds} s of backlog` },
       { metric: 'api_peak_rss_mib', is: 'below', value: mostRssMiB, label: `API ${mostRssMiB} MiB` },
       { metric: 'dispatcher_peak_rss_mib', is: 'below', value: mostRssMiB, label: `dispatcher ${mostRssMiB} MiB` },
     ],
@@ -69,7 +72,8 @@ export function createSteady({ name, eventsPerRequest }: SteadySettings): Scenar
         before = await readCounters(observer)
         sample = await publishFor(publishing, receiver, rate, seconds * 1_000)
         held.push({ rate: Math.round(rate), kept_up: sample.keptUp })
-        if (sample.keptUp >= keptUpInHold || held.length === holds || stage.options.rate !== null) break
+        const holds = sample.keptUp >= keptUpInHold && sample.backlogAtEnd < rate * mostBacklogSeconds
+        if (holds || held.length === mostHolds || stage.options.rate !== null) break
         rate *= stepDown
       }
       await checkAllDelivered(observer)
@@ -82,6 +86,7 @@ export function createSteady({ name, eventsPerRequest }: SteadySettings): Scenar
 
       const metrics = {
         kept_up: sample.keptUp,
+        backlog_s: sample.backlogAtEnd / rate,
         wal_bytes_per_event: (after.walBytes - before.walBytes) / sample.events,
         full_page_images_per_1000: ((after.fullPageImages - before.fullPageImages) * 1_000) / sample.events,
         commits_per_100: ((after.commits - before.commits) * 100) / sample.events,
