@@ -79,11 +79,19 @@ export const backlog: Scenario = {
       details: {
         waiting: many,
         endpoints: lanes,
+        table_and_indexes_mib: await sizeMiB(),
         claims: claimsBy,
         ...metrics,
         few: few.latency,
         many: lots.latency,
       },
+    }
+
+    async function sizeMiB(): Promise<number> {
+      const { rows } = await observer.query<{ bytes: string }>(
+        `select pg_total_relation_size('posthorn.delivery') as bytes`,
+      )
+      return Number(rows[0]!.bytes) / 2 ** 20
     }
 
     async function measureLatency(stage: Stage, receiver: Receiver, tenants: readonly string[]) {

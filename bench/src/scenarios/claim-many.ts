@@ -3,7 +3,7 @@ import type { Scenario } from '../scenario.ts'
 import { openClaimPool, sweepAll } from '../stage/claim.ts'
 import { connectObserver } from '../stage/database.ts'
 import { seedEndpoints, seedWaiting } from '../stage/seed.ts'
-import { checkSettled, claim, manyLanes, owed, rateOf } from './claims.ts'
+import { checkSettled, claim, manyLanes, mostPerSecond, owed, ranOut, rateOf } from './claims.ts'
 
 const registered = 100_000
 const withWork = 10_000
@@ -20,7 +20,7 @@ export const claimMany: Scenario = {
     const observer = await connectObserver(stage.scope, stage.databaseUrl)
     const pool = openClaimPool(stage)
     const seconds = stage.options.seconds ?? 20
-    const deliveries = seconds * 25_000
+    const deliveries = seconds * mostPerSecond
     stage.say(`${deliveries} deliveries at ${withWork} of ${registered} endpoints`)
     const seeded = await seedEndpoints(observer, { endpoints: manyLanes(registered) })
     // Evenly among all, as their ids lie in the indexes.
@@ -39,6 +39,7 @@ export const claimMany: Scenario = {
     stage.say(`claiming and settling, ${seconds} s`)
     const [result] = await claim(stage, 1, seconds)
     const after = await sweepAll(pool)
+    if (after.open.length === 0) throw ranOut()
     await checkSettled(observer, deliveries - (await owed(observer)))
     const { claimMs, settleMs } = result!
     const metrics = {

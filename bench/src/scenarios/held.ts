@@ -2,7 +2,7 @@ import { mean, rounded } from '../measure/statistics.ts'
 import type { Scenario, Stage } from '../scenario.ts'
 import { connectObserver } from '../stage/database.ts'
 import { seedEndpoints, seedWaiting } from '../stage/seed.ts'
-import { claim, manyLanes } from './claims.ts'
+import { claim, manyLanes, mostPerSecond, owed, ranOut } from './claims.ts'
 
 const heldSeconds = 120
 const secondsPerPoint = 5
@@ -41,10 +41,11 @@ export const held: Scenario = {
     for (const kind of kinds) {
       stage.say(`${kind === 'without' ? 'no' : `a ${kind}`} transaction held for ${seconds} s`)
       await observer.query('truncate posthorn.delivery')
-      await seedWaiting(observer, seeded, seconds * 25_000)
+      await seedWaiting(observer, seeded, seconds * mostPerSecond)
       const letGo = kind === 'without' ? null : await hold(stage, kind)
       const [result] = await claim(stage, 1, seconds)
       await letGo?.()
+      if ((await owed(observer)) === 0) throw ranOut()
       const { perSecond } = result!
       // The first second is cold.
       ratios[`${kind}_ratio`] = mean(perSecond.slice(-sixth)) / mean(perSecond.slice(1, 1 + sixth))

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { type DatabaseCounters, readCounters } from '../measure/database-counters.ts'
 import { describeLatency } from '../measure/latencies.ts'
-import { mostRssMiB, readUsage } from '../measure/process-usage.ts'
+import { cpuSecondsOf, mostRssMiB, readUsage } from '../measure/process-usage.ts'
 import { createRateSearch } from '../measure/rate-search.ts'
 import { measureRawPosts, type Receiver, startReceiver } from '../measure/raw-posts.ts'
 import { mean } from '../measure/statistics.ts'
@@ -60,26 +60,34 @@ export function createSteady({ name, eventsPerRequest }: SteadySettings): Scenar
         stage.say('the best rate of accepting and delivering together')
         const start = (await publishing.best(bestMs)).rate
         rate = await searchRate(stage.say, start, (tried) => publishFor(publishing, receiver, tried, probeMs))
+      } else {
+        stage.say('warming up')
+        await publishFor(publishing, receiver, rate, probeMs)
       }
       const seconds = stage.options.seconds ?? holdSeconds
       const held: { rate: number; kept_up: number }[] = []
+      const { api, dispatcher } = publishing
       let before: DatabaseCounters
+      let cpuBefore: number[]
+      let cpuAfter: number[]
       let sample: Sample
       while (true) {
         stage.say(`${Math.round(rate)} events/s for ${seconds} s`)
         // What was published before is received, and is being settled.
         await sleep(1_500)
         before = await readCounters(observer)
+        cpuBefore = [api, dispatcher].map(({ pid }) => cpuSecondsOf([pid]))
         sample = await publishFor(publishing, receiver, rate, seconds * 1_000)
+        cpuAfter = [api, dispatcher].map(({ pid }) => cpuSecondsOf([pid]))
         held.push({ rate: Math.round(rate), kept_up: sample.keptUp })
         const holds = sample.keptUp >= keptUpInHold && sample.backlogAtEnd < rate * mostBacklogSeconds
         if (holds || held.length === mostHolds || stage.options.rate !== null) break
         rate *= stepDown
       }
       await checkAllDelivered(observer)
-      const usage = { api: readUsage(publishing.api.pid), dispatcher: readUsage(publishing.dispatcher.pid) }
-      await publishing.api.stop()
-      await publishing.dispatcher.stop()
+      const usage = { api: readUsage(api.pid), dispatcher: readUsage(dispatcher.pid) }
+      await api.stop()
+      await dispatcher.stop()
       const after = await readCounters(observer)
       stage.say('raw, after')
       const rawAfter = await measureRawPosts(stage, receiver, rawSeconds)
@@ -109,6 +117,8 @@ export function createSteady({ name, eventsPerRequest }: SteadySettings): Scenar
           backlog_at_third: sample.backlogAtThird,
           backlog_at_two_thirds: sample.backlogAtTwoThirds,
           backlog_at_end: sample.backlogAtEnd,
+          api_cores: (cpuAfter[0]! - cpuBefore[0]!) / seconds,
+          dispatcher_cores: (cpuAfter[1]! - cpuBefore[1]!) / seconds,
           ...metrics,
           from_intended_send: sample.latency,
           held,
