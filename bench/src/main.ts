@@ -4,8 +4,10 @@ import { helpText, listText } from './help.ts'
 import { describeMachine, describeVersions } from './measure/machine.ts'
 import { describeProfiles } from './measure/profile.ts'
 import { type Options, parseOptions, UsageError } from './options.ts'
+import { releaseRuns } from './release.ts'
+import { drawPlots } from './report/plots.ts'
 import { judge, type Result } from './report/result.ts'
-import { resultsFolder, saveResult, stamp } from './report/save.ts'
+import { resultsFolder, saveReleaseResult, saveResult, stamp } from './report/save.ts'
 import { formatDetails, formatResults } from './report/table.ts'
 import type { Run, Scenario } from './scenario.ts'
 import { scenarios } from './scenarios/index.ts'
@@ -50,15 +52,13 @@ async function main(): Promise<number> {
   }
   if (options.help) process.stdout.write(helpText(scenarios))
   else if (options.list) process.stdout.write(`${listText(scenarios)}\n`)
+  else if (options.plot) sayPlots()
   else return bench(options)
   return 0
 }
 
 async function bench(options: Options): Promise<number> {
-  const chosen = scenarios.filter(({ name, byDefault }) => {
-    if (options.all) return true
-    return options.scenarios.length > 0 ? options.scenarios.includes(name) : byDefault
-  })
+  const chosen = choose(options)
   const machine = describeMachine()
   const results: { scenario: Scenario; result: Result }[] = []
   const failures: string[] = []
@@ -68,9 +68,9 @@ async function bench(options: Options): Promise<number> {
     say(describe({ ...machine }))
     say(describe({ ...versions, ...server.settings }))
     for (const warning of server.warnings) say(`WARNING: ${warning}`)
-    for (const scenario of chosen) {
+    for (const { scenario, sized } of chosen) {
       try {
-        const runs = await runScenario(scenario, server, options)
+        const runs = await runScenario(scenario, server, sized)
         const result: Result = {
           scenario: scenario.name,
           unit: scenario.unit,
@@ -79,10 +79,10 @@ async function bench(options: Options): Promise<number> {
           ...judge(scenario, runs),
           at: new Date().toISOString(),
           options: {
-            seconds: options.seconds,
-            deliveries: options.deliveries,
-            rate: options.rate,
-            profile: options.profile,
+            seconds: sized.seconds,
+            deliveries: sized.deliveries,
+            rate: sized.rate,
+            profile: sized.profile,
           },
           machine,
           versions,
@@ -90,7 +90,8 @@ async function bench(options: Options): Promise<number> {
         }
         results.push({ scenario, result })
         if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`)
-        if (options.save) say(`saved ${saveResult(result)}`)
+        if (options.release) say(`saved ${saveReleaseResult(result)}`)
+        else if (options.save) say(`saved ${saveResult(result)}`)
       } catch (error) {
         // Interrupted: the signal's handler ends it all.
         if (scope.ended()) return await new Promise<never>(() => undefined)
@@ -101,6 +102,7 @@ async function bench(options: Options): Promise<number> {
   } finally {
     await scope.end()
   }
+  if (options.release) sayPlots()
   if (!options.json && results.length > 0) {
     for (const { scenario, result } of results) {
       const details = formatDetails(result.details)
@@ -112,6 +114,28 @@ async function bench(options: Options): Promise<number> {
   }
   if (failures.length > 0) say(`FAILED: ${failures.join(', ')}`)
   return failures.length > 0 ? 1 : 0
+}
+
+/** What is to be run, each with its sizes. */
+function choose(options: Options): { scenario: Scenario; sized: Options }[] {
+  const named = ({ name }: { name: string }): boolean => options.scenarios.includes(name)
+  if (!options.release) {
+    const wanted = (scenario: Scenario): boolean =>
+      options.all || (options.scenarios.length > 0 ? named(scenario) : scenario.byDefault)
+    return scenarios.filter(wanted).map((scenario) => ({ scenario, sized: options }))
+  }
+  return releaseRuns
+    .filter((run) => options.scenarios.length === 0 || named(run))
+    .map(({ name, sizes }) => ({
+      scenario: scenarios.find((scenario) => scenario.name === name)!,
+      sized: { ...options, ...sizes },
+    }))
+}
+
+function sayPlots(): void {
+  const { drawn, missing } = drawPlots()
+  for (const path of drawn) say(`drawn ${path}`)
+  if (missing.length > 0) say(`not drawn, for no result is kept: ${missing.join(', ')}`)
 }
 
 async function runScenario(scenario: Scenario, server: BenchServer, options: Options): Promise<Run[]> {

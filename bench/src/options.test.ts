@@ -11,6 +11,8 @@ test('without arguments the defaults hold', () => {
     help: false,
     json: false,
     save: false,
+    release: false,
+    plot: false,
     profile: false,
     runs: 1,
     seconds: null,
@@ -36,6 +38,7 @@ test.each([
   [['--deliveries', '-5'], /--deliveries/],
   [['--rate', 'fast'], /--rate must be/],
   [['--all', 'raw'], /name none/],
+  [['--release', '--seconds', '5'], '--release has its own sizes: give no --seconds'],
 ])('%j is refused in one line', (argv, message) => {
   expect(() => parseOptions(argv as string[], known)).toThrow(UsageError)
   expect(() => parseOptions(argv as string[], known)).toThrow(message as string)

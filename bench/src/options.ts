@@ -8,6 +8,10 @@ export type Options = {
   help: boolean
   json: boolean
   save: boolean
+  /** Measures what a release is measured with, at its sizes, and keeps the results and plots in the repository. */
+  release: boolean
+  /** Only draws the plots of the results that are kept. */
+  plot: boolean
   profile: boolean
   /** How often each scenario is run. */
   runs: number
@@ -30,6 +34,8 @@ const flags = {
   help: { type: 'boolean', short: 'h' },
   json: { type: 'boolean' },
   save: { type: 'boolean' },
+  release: { type: 'boolean' },
+  plot: { type: 'boolean' },
   profile: { type: 'boolean' },
   runs: { type: 'string' },
   seconds: { type: 'string' },
@@ -51,6 +57,10 @@ export function parseOptions(argv: readonly string[], known: readonly string[]):
   }
   const all = values.all ?? false
   if (all && positionals.length > 0) throw new UsageError('--all runs every scenario: name none with it')
+  const release = values.release ?? false
+  for (const name of ['seconds', 'deliveries', 'rate', 'all', 'profile', 'save'] as const) {
+    if (release && values[name] !== undefined) throw new UsageError(`--release has its own sizes: give no --${name}`)
+  }
   return {
     scenarios: [...new Set(positionals)],
     all,
@@ -58,6 +68,8 @@ export function parseOptions(argv: readonly string[], known: readonly string[]):
     help: values.help ?? false,
     json: values.json ?? false,
     save: values.save ?? false,
+    release,
+    plot: values.plot ?? false,
     profile: values.profile ?? false,
     runs: whole('runs', values.runs, 1, 100) ?? 1,
     seconds: whole('seconds', values.seconds, 1, 600),

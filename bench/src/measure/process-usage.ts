@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 
 export type ProcessUsage = {
   /** User and system time since its start, all threads. */
@@ -6,6 +6,9 @@ export type ProcessUsage = {
   rssMiB: number
   peakRssMiB: number
 }
+
+/** What an API and a dispatcher are to stay below. */
+export const mostRssMiB = 250
 
 /** The kernel counts in these on every Linux that Node runs on. */
 const ticksPerSecond = 100
@@ -26,6 +29,15 @@ export function readUsage(pid: number): ProcessUsage | null {
     }
   } catch {
     return null
+  }
+}
+
+/** Begins the peak of a process anew. Where that cannot be done, it stays that of its whole life. */
+export function resetPeak(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/clear_refs`, '5')
+  } catch {
+    // No /proc, or not ours to write.
   }
 }
 

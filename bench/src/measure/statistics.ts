@@ -6,9 +6,18 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+/** The value that so large a part of them lies at or below. NaN of nothing. */
+export function percentile(values: readonly number[], part: number): number {
+  return values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * part) - 1)] ?? Number.NaN
+}
+
 export function mean(values: readonly number[]): number {
   if (values.length === 0) throw new RangeError('there is no mean of nothing')
-  return values.reduce((sum, value) => sum + value, 0) / values.length
+  return sum(values) / values.length
 }
 
 /** How far the runs lie apart: (highest - lowest) / median. 0 for a single run. */

@@ -23,7 +23,7 @@ test('numbers keep what matters of them', () => {
 })
 
 test('details are a line each, with records on it', () => {
-  expect(formatDetails({ a: 1, latency: { p50_ms: 2.5, max_ms: 9 } })).toBe(
-    '    a        1\n    latency  p50_ms 2.5  max_ms 9',
+  expect(formatDetails({ a: 1, latency: { p50_ms: 2.5, max_ms: 9 }, raw: [31_007, 0.5] })).toBe(
+    '    a        1\n    latency  p50_ms 2.5  max_ms 9\n    raw      31,007 0.5',
   )
 })

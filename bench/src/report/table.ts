@@ -46,6 +46,7 @@ export function formatDetails(details: Record<string, unknown>): string {
 
 function formatValue(value: unknown): string {
   if (typeof value === 'number') return formatNumber(value)
+  if (Array.isArray(value) && value.every((each) => typeof each === 'number')) return value.map(formatNumber).join(' ')
   if (Array.isArray(value)) return value.map((each) => `\n      ${formatRecord(each)}`).join('')
   if (typeof value === 'object' && value !== null) return formatRecord(value)
   return String(value)

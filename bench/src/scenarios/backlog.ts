@@ -10,6 +10,8 @@ import { seedTenants, startPublishing } from '../stage/publishing.ts'
 import { type Seeded, seedEndpoints, seedWaiting } from '../stage/seed.ts'
 
 const fewWaiting = 10_000
+/** Claims are timed with this many waiting too, where that is less than all. */
+const stepsWaiting = [100_000, 1_000_000]
 const lanes = 1_000
 const idleEndpoints = 20
 const eventsPerSecond = 100
@@ -31,6 +33,7 @@ export const backlog: Scenario = {
     const pool = openClaimPool(stage)
     const dispatcherId = await registerDispatcher(pool, 'bench', process.pid, '0')
     const many = stage.options.deliveries * 40
+    const claimsBy: { waiting: number; claim_ms: number; claims_per_s: number }[] = []
     const waiting = await seedEndpoints(observer, {
       endpoints: Array.from({ length: lanes }, (_, n) => ({ tenant: `w${n}`, url: 'http://127.0.0.1:9/' })),
     })
@@ -43,22 +46,27 @@ export const backlog: Scenario = {
         [waiting.map(({ id }) => id), paused ? 'paused' : 'enabled', paused ? 1 : 0],
       )
 
-    async function measure() {
+    let owed = 0
+    async function owe(count: number): Promise<number> {
+      stage.say(`owing ${count}`)
+      await seedWaiting(observer, waiting, count - owed)
+      owed = count
       await pause(false)
       stage.say('claims')
       const claimMs = await measureClaims(pool, dispatcherId, waiting)
       await pause(true)
+      claimsBy.push({ waiting: count, claim_ms: claimMs, claims_per_s: 1_000 / claimMs })
+      return claimMs
+    }
+    async function measure(count: number) {
+      const claimMs = await owe(count)
       stage.say('publish to receipt at idle endpoints')
-      const latency = await measureLatency(stage, receiver, idle)
-      return { claimMs, latency }
+      return { claimMs, latency: await measureLatency(stage, receiver, idle) }
     }
 
-    stage.say(`owing ${fewWaiting}`)
-    await seedWaiting(observer, waiting, fewWaiting)
-    const few = await measure()
-    stage.say(`owing ${many}`)
-    await seedWaiting(observer, waiting, many - fewWaiting)
-    const lots = await measure()
+    const few = await measure(fewWaiting)
+    for (const count of stepsWaiting) if (count < many) await owe(count)
+    const lots = await measure(many)
     const claimsPerSecond = 1_000 / lots.claimMs
     const metrics = {
       latency_ratio: lots.latency.p50_ms / few.latency.p50_ms,
@@ -71,12 +79,19 @@ export const backlog: Scenario = {
       details: {
         waiting: many,
         endpoints: lanes,
-        claim_ms_few: few.claimMs,
-        claim_ms_many: lots.claimMs,
+        table_and_indexes_mib: await sizeMiB(),
+        claims: claimsBy,
         ...metrics,
         few: few.latency,
         many: lots.latency,
       },
+    }
+
+    async function sizeMiB(): Promise<number> {
+      const { rows } = await observer.query<{ bytes: string }>(
+        `select pg_total_relation_size('posthorn.delivery') as bytes`,
+      )
+      return Number(rows[0]!.bytes) / 2 ** 20
     }
 
     async function measureLatency(stage: Stage, receiver: Receiver, tenants: readonly string[]) {

@@ -2,23 +2,27 @@ import type { Scenario } from '../scenario.ts'
 import { accept, acceptBatch } from './accept.ts'
 import { acceptChecked } from './accept-checked.ts'
 import { backlog } from './backlog.ts'
-import { claimSettle, held } from './claims.ts'
+import { claimMany } from './claim-many.ts'
+import { claimSettle } from './claims.ts'
 import { createDrain } from './drain.ts'
+import { drainEndpoints } from './drain-endpoints.ts'
 import { filters } from './filters.ts'
+import { held } from './held.ts'
 import { idle } from './idle.ts'
 import { isolation } from './isolation.ts'
 import { claimBlocked } from './isolation-claim.ts'
 import { latency } from './latency.ts'
+import { memory } from './memory.ts'
 import { ordering } from './ordering.ts'
 import { orderingClaim } from './ordering-claim.ts'
 import { raw } from './raw.ts'
 import { createRecovery } from './recovery.ts'
+import { createSteady } from './steady.ts'
 
-/** Ten lanes of 20 would leave half of the dispatcher's slots empty: few endpoints get wider lanes. */
 const drains = [
-  { endpoints: 10, maxInFlight: 100, byDefault: true },
-  { endpoints: 1_000, maxInFlight: 20, byDefault: true },
-  { endpoints: 10_000, maxInFlight: 20, byDefault: false },
+  { endpoints: 10, byDefault: true },
+  { endpoints: 1_000, byDefault: true },
+  { endpoints: 10_000, byDefault: false },
 ]
 
 export const scenarios: readonly Scenario[] = [
@@ -29,14 +33,19 @@ export const scenarios: readonly Scenario[] = [
     .map((drain) =>
       createDrain({ ...drain, name: `drain-${drain.endpoints}-default`, concurrency: null, byDefault: false }),
     ),
+  drainEndpoints,
   accept,
   acceptBatch,
   acceptChecked,
+  createSteady({ name: 'steady', eventsPerRequest: 100 }),
+  createSteady({ name: 'steady-single', eventsPerRequest: 1 }),
   latency,
+  memory,
   idle,
   isolation,
   claimBlocked,
   claimSettle,
+  claimMany,
   backlog,
   held,
   createRecovery({

@@ -1,9 +1,9 @@
 import type { Pool } from '@posthorn/core/db'
-import { noLane, registerDispatcher, sweepLanes } from '@posthorn/core/sql'
+import { registerDispatcher } from '@posthorn/core/sql'
 import type pg from 'pg'
-import { median } from '../measure/statistics.ts'
+import { median, sum } from '../measure/statistics.ts'
 import type { Scenario } from '../scenario.ts'
-import { lanesPerClaim, openClaimPool, timeClaim } from '../stage/claim.ts'
+import { lanesPerClaim, openClaimPool, sweepAll, timeClaim } from '../stage/claim.ts'
 import { connectObserver } from '../stage/database.ts'
 import { type Seeded, seedBacklog, seedEndpoints } from '../stage/seed.ts'
 
@@ -12,8 +12,6 @@ const waitingEach = 100
 const blockedLanes = 10_000
 const blockedEach = 5
 const claimsPerPhase = 150
-// A dispatcher's own: see its sweep.
-const lanesPerSweep = 1_000
 
 const phases = ['none', 'blocked', 'none', 'blocked', 'none'] as const
 type Kind = (typeof phases)[number]
@@ -89,12 +87,10 @@ async function measure(
   open: readonly Seeded[],
   blocked: readonly Seeded[],
 ): Promise<Sample> {
-  const sweptAt = performance.now()
-  const found = await sweepAll(pool)
-  const sweepMs = performance.now() - sweptAt
+  const { open: found, stepMs } = await sweepAll(pool)
   if (found.length !== open.length) throw new Error(`the sweep found ${found.length} open lanes of ${open.length}`)
 
-  const sample: Sample = { claimMs: [], mixedMs: [], sweepMs }
+  const sample: Sample = { claimMs: [], mixedMs: [], sweepMs: sum(stepMs) }
   for (let at = 0; at < claimsPerPhase; at++) {
     const from = (at * lanesPerClaim) % open.length
     const some = found.slice(from, from + lanesPerClaim)
@@ -104,17 +100,6 @@ async function measure(
     sample.mixedMs.push(await timeClaim(pool, dispatcherId, [...others, ...some]))
   }
   return sample
-}
-
-async function sweepAll(pool: Pool): Promise<string[]> {
-  const open: string[] = []
-  let cursor = noLane
-  while (true) {
-    const lanes = await sweepLanes(pool, cursor, 0n, lanesPerSweep)
-    for (const lane of lanes) if (lane.open) open.push(lane.endpointId)
-    if (lanes.length < lanesPerSweep) return open
-    cursor = lanes.at(-1)!.endpointId
-  }
 }
 
 async function remove(observer: pg.Client, endpoints: readonly Seeded[]): Promise<void> {

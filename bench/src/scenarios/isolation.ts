@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describeLatency } from '../measure/latencies.ts'
 import { startReceiver } from '../measure/raw-posts.ts'
 import { startStatementCounter } from '../measure/statements.ts'
+import { sum } from '../measure/statistics.ts'
 import type { Scenario } from '../scenario.ts'
 import { connectObserver } from '../stage/database.ts'
 import { seedTenants, startPublishing } from '../stage/publishing.ts'
@@ -113,7 +114,6 @@ export const isolation: Scenario = {
 }
 
 function summarize(samples: readonly Sample[]) {
-  const sum = (values: number[]): number => values.reduce((total, each) => total + each, 0)
   return {
     latency: describeLatency(
       samples.flatMap((sample) => sample.intendedAt),

@@ -1,10 +1,12 @@
 import { createPool, type Pool } from '@posthorn/core/db'
-import { claimDeliveries, giveBackDeliveries } from '@posthorn/core/sql'
+import { claimDeliveries, giveBackDeliveries, noLane, sweepLanes } from '@posthorn/core/sql'
 import type { Stage } from '../scenario.ts'
 
 // A dispatcher's own: see its claimer.
 export const lanesPerClaim = 64
 const rowsPerClaim = 200
+// And its sweep's.
+const lanesPerSweep = 1_000
 
 /** As a dispatcher's, on one connection. */
 export function openClaimPool(stage: Stage): Pool {
@@ -37,4 +39,19 @@ export async function timeClaim(pool: Pool, dispatcherId: number, ids: readonly 
   if (leases.length !== rowsPerClaim) throw new Error(`a claim got ${leases.length} leases`)
   await giveBackDeliveries(pool, leases)
   return tookMs
+}
+
+/** One whole sweep from the first ticket. @returns the lanes that it found open, and milliseconds of each step */
+export async function sweepAll(pool: Pool): Promise<{ open: string[]; stepMs: number[] }> {
+  const open: string[] = []
+  const stepMs: number[] = []
+  let cursor = noLane
+  while (true) {
+    const startedAt = performance.now()
+    const lanes = await sweepLanes(pool, cursor, 0n, lanesPerSweep)
+    stepMs.push(performance.now() - startedAt)
+    for (const lane of lanes) if (lane.open) open.push(lane.endpointId)
+    if (lanes.length < lanesPerSweep) return { open, stepMs }
+    cursor = lanes.at(-1)!.endpointId
+  }
 }

@@ -2,12 +2,12 @@ import type pg from 'pg'
 import type { Receiver } from '../measure/raw-posts.ts'
 import type { Stage } from '../scenario.ts'
 import type { LoadFunctions, OpenResult, Target } from '../workers/load.ts'
-import { payload } from './payload.ts'
+import { batchBody, eventBody } from './payload.ts'
 import { operatorToken, type PosthornProcess, startApi, startDispatcher } from './posthorn-process.ts'
 import { seedEndpoints } from './seed.ts'
 import { startWorker, type Worker } from './worker.ts'
 
-/** An API, a dispatcher, and a load that publishes single events to the tenants in turn. */
+/** An API, a dispatcher, and a load that publishes to the tenants in turn. */
 export type Publishing = {
   api: PosthornProcess
   dispatcher: PosthornProcess
@@ -15,6 +15,8 @@ export type Publishing = {
   target: Target
   /** The promise, or an error as soon as the API or the dispatcher ends by itself. */
   alive<T>(promise: Promise<T>): Promise<T>
+  /** Publishes as much as is accepted for so long, and waits until all has come. */
+  best(measureMs: number): Promise<Best>
   /** Publishes by the clock, so many events a second. */
   open(rate: number, measureMs: number): Promise<OpenResult>
   /**
@@ -22,6 +24,14 @@ export type Publishing = {
    * @returns when those of `sent` came, on the shared clock @throws unless each event came once
    */
   arrivalsOf(sent: OpenResult, published: number): Promise<number[]>
+}
+
+export type Best = {
+  /** Events a second, from the first request until the last has come. */
+  rate: number
+  acceptedRate: number
+  /** How long the last came after the end of the publishing. */
+  tailMs: number
 }
 
 /** Registers endpoints at the receiver, of a tenant each. @returns the tenants */
@@ -36,6 +46,7 @@ export async function startPublishing(
   observer: pg.Client,
   receiver: Receiver,
   tenants: readonly string[],
+  eventsPerRequest = 1,
 ): Promise<Publishing> {
   const api = await startApi(stage)
   const dispatcher = await startDispatcher(stage, observer, {})
@@ -43,11 +54,27 @@ export async function startPublishing(
   const alive = <T>(promise: Promise<T>): Promise<T> => api.whileAlive(dispatcher.whileAlive(promise))
   const target = {
     origin: api.origin,
-    paths: tenants.map((tenant) => `/v1/tenants/${tenant}/events`),
+    paths: tenants.map((tenant) => `/v1/tenants/${tenant}/events${eventsPerRequest > 1 ? '/batch' : ''}`),
     headers: { 'content-type': 'application/json', authorization: `Bearer ${operatorToken}` },
-    body: Buffer.concat([Buffer.from('{"type":"bench.tested","payload":'), payload, Buffer.from('}')]),
+    body: eventsPerRequest > 1 ? batchBody(eventsPerRequest) : eventBody(),
     status: 202,
     connections: 64,
+  }
+  async function publishClosed(measureMs: number) {
+    await receiver.worker.call('reset', undefined, 10_000)
+    const result = await load.call('closed', { ...target, inFlight: 64, warmUpMs: 0, measureMs }, measureMs + 60_000)
+    const events = result.done * eventsPerRequest
+    await receiver.worker.call('waitFor', events, 60_000)
+    return { events, startedAt: result.startedAt, lastAt: await receiver.worker.call('momentOf', events, 10_000) }
+  }
+  async function best(measureMs: number): Promise<Best> {
+    await publishClosed(2_000)
+    const { events, startedAt, lastAt } = await publishClosed(measureMs)
+    return {
+      rate: (events * 1_000) / (lastAt - startedAt),
+      acceptedRate: (events * 1_000) / measureMs,
+      tailMs: Math.max(0, lastAt - startedAt - measureMs),
+    }
   }
   return {
     api,
@@ -55,7 +82,11 @@ export async function startPublishing(
     load,
     target,
     alive,
-    open: (rate, measureMs) => alive(load.call('open', { ...target, rate, measureMs }, measureMs + 60_000)),
+    best: (measureMs) => alive(best(measureMs)),
+    open(rate, measureMs) {
+      const pace = { events: eventsPerRequest, rate: rate / eventsPerRequest, measureMs }
+      return alive(load.call('open', { ...target, ...pace }, measureMs + 60_000))
+    },
     async arrivalsOf(sent, published) {
       await alive(receiver.worker.call('waitFor', published, 60_000))
       const { webhooks, distinct } = await receiver.worker.call('summary', undefined, 60_000)
@@ -64,7 +95,11 @@ export async function startPublishing(
       }
       const { ids, moments } = await receiver.worker.call('arrivals', undefined, 60_000)
       const receivedAt = new Map(ids.map((id, at) => [id, moments[at]!]))
-      return sent.ids.map((id) => receivedAt.get(id) ?? Number.NaN)
+      return sent.ids.map((id) => {
+        const at = receivedAt.get(id)
+        if (at === undefined) throw new Error(`${id} was answered 202, and never came`)
+        return at
+      })
     },
   }
 }

@@ -153,8 +153,8 @@ const functions = {
     book.stop()
     await pool.end()
     if (fault !== null) throw fault
-    // The last second was cut off.
-    result.perSecond = result.perSecond.slice(0, Math.floor(measureMs / 1_000))
+    // The last second was cut off; one in which nothing was settled counts all the same.
+    result.perSecond = Array.from({ length: Math.floor(measureMs / 1_000) }, (_, at) => result.perSecond[at] ?? 0)
     return result
   },
 }

@@ -33,12 +33,14 @@ export type OpenLoad = Target & {
   /** Requests a second, evenly spaced, whatever becomes of them. */
   rate: number
   measureMs: number
+  /** In each of them. */
+  events: number
 }
 
 export type OpenResult = {
   /** As the answers named them, in the order of the schedule. */
   ids: string[]
-  /** When each should have been sent, when it was, and when its answer had come, on the shared clock. */
+  /** When each event should have been sent, when it was, and when its answer had come, on the shared clock. */
   intendedAt: Float64Array
   sentAt: Float64Array
   answeredAt: Float64Array
@@ -101,34 +103,39 @@ const functions = {
   },
 
   /**
-   * Publishes by the clock: a slow answer delays no other, and one that is sent late counts from when it was due.
+   * Publishes by the clock, all events of a request at once: a slow answer delays no other, and one that is sent late counts from when it was due.
    * @throws when an answer is not the one wanted
    */
   async open(load: OpenLoad): Promise<OpenResult> {
     const pool = createPool(load)
     const nextRequest = createRequests(load)
     const count = Math.max(1, Math.round((load.rate * load.measureMs) / 1_000))
-    const ids = new Array<string>(count).fill('')
-    const intendedAt = new Float64Array(count)
-    const sentAt = new Float64Array(count)
-    const answeredAt = new Float64Array(count)
+    const { events } = load
+    const ids = new Array<string>(count * events).fill('')
+    const intendedAt = new Float64Array(count * events)
+    const sentAt = new Float64Array(count * events)
+    const answeredAt = new Float64Array(count * events)
     const gapMs = 1_000 / load.rate
     const firstAt = sharedNow() + 20
     const sends: Promise<void>[] = []
     async function send(at: number): Promise<void> {
-      sentAt[at] = sharedNow()
+      const from = at * events
+      sentAt.fill(sharedNow(), from, from + events)
       const response = await pool.request(nextRequest())
       const text = await response.body.text()
-      answeredAt[at] = sharedNow()
+      answeredAt.fill(sharedNow(), from, from + events)
       if (response.statusCode !== load.status) throw new Error(`answered ${response.statusCode}: ${text.slice(0, 500)}`)
-      ids[at] = (JSON.parse(text) as { id: string }).id
+      const answer = JSON.parse(text) as { id: string } | { data: { id: string }[] }
+      const named = 'data' in answer ? answer.data : [answer]
+      if (named.length !== events) throw new Error(`${events} events were published, and ${named.length} answered`)
+      for (const [n, { id }] of named.entries()) ids[from + n] = id
     }
     try {
       await new Promise<void>((resolve) => {
         let at = 0
         function tick(): void {
           while (at < count && firstAt + at * gapMs <= sharedNow()) {
-            intendedAt[at] = firstAt + at * gapMs
+            intendedAt.fill(firstAt + at * gapMs, at * events, (at + 1) * events)
             const sending = send(at)
             // Read by the allSettled below; until then a rejection must not end the process.
             sending.catch(() => undefined)

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { sharedNow } from './clock.ts'
 import { serve } from './serve.ts'
 
 /*
  * The bench's receiver: as little as a receiver can do. It answers 200 "ok" once it has the whole body, and notes of each
- * webhook its id, path and moment, to be looked at when the measuring is over.
+ * webhook its id, path and moment, to be looked at when the measuring is over. A slow one lets a body wait before it reads it.
  */
 const answer = Buffer.from('ok')
 const headers = ['content-type', 'text/plain', 'content-length', String(answer.length)]
@@ -16,9 +16,19 @@ let bodyBytes = 0
 let ids: string[] = []
 let paths: string[] = []
 let moments = new Float64Array(65_536)
+/** How long a body waits. */
+let slowMs = 0
 let waiting: { count: number; resolve(): void } | null = null
 
 const server = createServer((request, response) => {
+  if (slowMs > 0) setTimeout(() => take(request, response), slowMs)
+  else take(request, response)
+})
+server.keepAliveTimeout = 60_000
+server.requestTimeout = 0
+server.headersTimeout = 0
+
+function take(request: IncomingMessage, response: ServerResponse): void {
   request.on('data', (chunk: Buffer) => {
     bodyBytes += chunk.length
   })
@@ -29,10 +39,7 @@ const server = createServer((request, response) => {
     response.writeHead(200, headers)
     response.end(answer)
   })
-})
-server.keepAliveTimeout = 60_000
-server.requestTimeout = 0
-server.headersTimeout = 0
+}
 
 function note(id: string, path: string): void {
   if (ids.length === moments.length) {
@@ -63,6 +70,9 @@ const functions = {
     bodyBytes = 0
     ids = []
     paths = []
+  },
+  beSlow: (ms: number) => {
+    slowMs = ms
   },
   /** Resolves when so many webhooks have come since the last reset. */
   waitFor: (count: number) =>
