@@ -26,8 +26,8 @@ export const defaultLimits: ServerLimits = {
   keepAliveMs: 30_000,
   // Longer than the test of an endpoint waits for its first attempt.
   silenceMs: 90_000,
-  // As much as two of the largest requests.
-  maxBodyBytesAtOnce: 33 * 1024 * 1024,
+  // The largest request and a few others. On its way into the database each byte is there four times.
+  maxBodyBytesAtOnce: 20 * 1024 * 1024,
   checkEveryMs: 2_000,
 }
 
