@@ -5,6 +5,7 @@ import type { Pool } from '@posthorn/core/db'
 import type { PrismaClient } from '@posthorn/core/prisma'
 import type { Principal } from './auth/principal.ts'
 import type { TokenReader } from './auth/token-reader.ts'
+import type { ByteBudget } from './http/byte-budget.ts'
 import { problemFromParameters } from './http/parameters.ts'
 import { problemFromZod } from './http/zod-problem.ts'
 
@@ -32,7 +33,7 @@ export type RouteDeps = ApiDeps & {
 
 export type AppEnv = {
   /** Absent when a test calls the app without a server. */
-  Bindings: Partial<HttpBindings>
+  Bindings: Partial<HttpBindings & { bodies: ByteBudget }>
   Variables: {
     /** Set under /v1. */
     principal: Principal

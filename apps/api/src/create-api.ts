@@ -7,10 +7,13 @@ import { ApiProblem } from './http/api-problem.ts'
 import { createCors } from './http/cors.ts'
 import { createKnownMethods } from './http/known-methods.ts'
 import { createProblemHandler } from './http/problem-response.ts'
+import { createDirectPublish, type DirectPublish } from './routes/events/publish-direct.ts'
 import { registerRoutes } from './routes/index.ts'
 
 export type Api = {
   app: App
+  /** Answers a publish without the app. @returns false, having done nothing, when the app is to answer it */
+  publishDirectly: DirectPublish
   /** Returns when nothing of the API runs in the background. Idempotent. */
   stop(): Promise<void>
 }
@@ -28,9 +31,10 @@ export function createApi(deps: ApiDeps): Api {
   if (corsOrigins.length > 0) app.use('/v1/*', createCors(corsOrigins))
   app.use('/v1/*', refuseWebhooks)
   app.use('/v1/tenants/:tenant/*', notePathTenant)
-  app.use('/v1/*', createAuthentication(tokens, requestsPerSecond), authorize)
+  const authentication = createAuthentication(tokens, requestsPerSecond)
+  app.use('/v1/*', authentication.authenticate, authorize)
   app.use('/v1/tenants/:tenant/*', createDeletedTenantGuard(deps.pool))
-  const stopRoutes = registerRoutes(app, routeDeps)
+  const routes = registerRoutes(app, routeDeps)
 
   const methodsOf = createKnownMethods(app)
   app.notFound((c) => {
@@ -44,8 +48,9 @@ export function createApi(deps: ApiDeps): Api {
   let stopped: Promise<void> | undefined
   return {
     app,
+    publishDirectly: createDirectPublish({ ...deps, ...authentication, ...routes }),
     stop() {
-      stopped ??= stopRoutes().then(() => tokens.stop())
+      stopped ??= routes.stop().then(() => tokens.stop())
       return stopped
     },
   }

@@ -5,6 +5,7 @@ import type { Config } from '@posthorn/core'
 import type { ApiDeps } from './app.ts'
 import { createApi } from './create-api.ts'
 import { ApiProblem } from './http/api-problem.ts'
+import { createByteBudget } from './http/byte-budget.ts'
 import { answerClientErrors } from './http/client-errors.ts'
 import { trackConnections } from './http/open-connections.ts'
 import { problemResponse } from './http/problem-response.ts'
@@ -34,6 +35,7 @@ export type RunningApi = {
 export async function startApi(options: StartApiOptions): Promise<RunningApi> {
   const limits = { ...defaultLimits, ...options.limits }
   const api = createApi(options)
+  const bodies = createByteBudget(limits.maxBodyBytesAtOnce)
   let stopping = false
   const listener = getRequestListener(
     (request, env) => {
@@ -49,7 +51,7 @@ export async function startApi(options: StartApiOptions): Promise<RunningApi> {
         const detail = `Path and query have more than ${limits.maxUrlLength} characters.`
         return problemResponse(new ApiProblem('uri_too_long', detail))
       }
-      return api.app.fetch(request, env)
+      return api.app.fetch(request, { ...env, bodies })
     },
     // A host that is none, or a missing one; the app answers every other fault itself.
     {
@@ -58,6 +60,7 @@ export async function startApi(options: StartApiOptions): Promise<RunningApi> {
     },
   )
   const server = createServer(toServerOptions(limits), (request, response) => {
+    if (!stopping && api.publishDirectly(request, response, bodies)) return
     addSecurityHeaders(response)
     void listener(request, response)
   })

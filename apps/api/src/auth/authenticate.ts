@@ -12,28 +12,55 @@ const jobPath = /^\/v1\/jobs\/[^/]+$/
 const tenantPath = /^\/v1\/tenants\/[^/]+$/
 const publishPath = /^\/v1\/tenants\/[^/]+\/events(?:\/batch)?$/
 
-/**
- * Finds who asks. A key may ask `perSecond` times a second of this process, and as much at once.
- * @throws ApiProblem 401 for no token or an unknown one, 429 for a key that asks too often, or too many unknown tokens
- */
-export function createAuthentication(tokens: TokenReader, perSecond: number): MiddlewareHandler<AppEnv> {
+export type Authentication = {
+  /**
+   * Finds who asks. A key may ask `perSecond` times a second of this process, and as much at once.
+   * @throws ApiProblem 401 for no token or an unknown one, 429 for a key that asks too often, or too many unknown tokens
+   */
+  authenticate: MiddlewareHandler<AppEnv>
+  /**
+   * Whether the holder of the token in this header may publish for a tenant now, as far as that is known without asking the
+   * database. A yes counts as one of the key's requests; a no is no refusal.
+   */
+  maySurelyPublish(authorization: string | undefined, tenantId: string): boolean
+}
+
+export function createAuthentication(tokens: TokenReader, perSecond: number): Authentication {
   const limited = perSecond > 0
   const rate = createRequestRate({ perSecond, burst: perSecond, maxKeys, now: () => performance.now() })
-  return async (c, next) => {
+  const waitFor = (principal: Principal): number => (limited ? rate.take(principal.keyId ?? 'operator') : 0)
+
+  const authenticate: MiddlewareHandler<AppEnv> = async (c, next) => {
     // It asks what there is, and browsers send it without a token.
     if (c.req.method === 'OPTIONS') return next()
-    const token = bearer.exec(c.req.header('authorization') ?? '')?.[1]
+    const token = tokenOf(c.req.header('authorization'))
     const address = c.env?.incoming?.socket.remoteAddress ?? ''
-    const principal = token !== undefined && isApiToken(token) ? await tokens.read(token, address) : null
+    const principal = token === undefined ? null : await tokens.read(token, address)
     if (principal === null) {
-      const challenge = `Bearer realm="posthorn"${token === undefined ? '' : ', error="invalid_token"'}`
+      const given = bearer.test(c.req.header('authorization') ?? '')
+      const challenge = `Bearer realm="posthorn"${given ? ', error="invalid_token"' : ''}`
       throw new ApiProblem('unauthorized', undefined, { headers: { 'www-authenticate': challenge } })
     }
-    const waitMs = limited ? rate.take(principal.keyId ?? 'operator') : 0
+    const waitMs = waitFor(principal)
     if (waitMs > 0) throw tooManyRequests('This key asks too often.', waitMs)
     c.set('principal', principal)
     await next()
   }
+
+  return {
+    authenticate,
+    maySurelyPublish(authorization, tenantId) {
+      const token = tokenOf(authorization)
+      const principal = token === undefined ? null : tokens.known(token)
+      if (principal === null || (principal.tenantId !== null && principal.tenantId !== tenantId)) return false
+      return waitFor(principal) === 0
+    },
+  }
+}
+
+function tokenOf(authorization: string | undefined): string | undefined {
+  const token = bearer.exec(authorization ?? '')?.[1]
+  return token !== undefined && isApiToken(token) ? token : undefined
 }
 
 /**

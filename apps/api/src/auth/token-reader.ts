@@ -12,6 +12,8 @@ const cacheSize = 10_000
 const touchEveryMs = 60_000
 
 export type TokenReader = {
+  /** Who holds the token, where that is known without asking the database; else null. */
+  known(token: string): Principal | null
   /**
    * Who holds the token; null for an unknown, revoked or expired one.
    * @param address whence it came
@@ -107,6 +109,15 @@ export function createTokenReader(deps: { operatorToken: string | null; prisma: 
   }
 
   return {
+    known(token) {
+      const hash = hashToken(token)
+      if (operatorHash !== null && timingSafeEqual(hash, operatorHash)) return operator
+      const found = known.get(hash.toString('latin1'))
+      const now = Date.now()
+      if (found === undefined || now - found.readAtMs >= cacheMs || found.expiresAtMs <= now) return null
+      if (found.principal.keyId !== null) touch(found.principal.keyId)
+      return found.principal
+    },
     async read(token, address) {
       const hash = hashToken(token)
       if (operatorHash !== null && timingSafeEqual(hash, operatorHash)) return operator

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { newApiToken } from '@posthorn/core'
 
 const prefixLength = 12
@@ -18,5 +18,5 @@ export function isTokenForm(text: string): boolean {
 
 /** SHA-256: tokens are random enough to need no slow hash. */
 export function hashToken(token: string): Buffer {
-  return createHash('sha256').update(token, 'utf8').digest()
+  return hash('sha256', token, 'buffer')
 }

@@ -24,22 +24,31 @@ export function toProblem(error: unknown): ApiProblem {
   return new ApiProblem('internal_error', undefined, { cause: error })
 }
 
-/** The one place where an error becomes a response: RFC 9457. */
+/** The one place where an error becomes an answer: RFC 9457. */
 export function createProblemHandler(log: Log): (error: unknown, c: Context) => Response {
-  return (error, c) => {
-    const problem = toProblem(error)
-    if (problem.status >= 500) {
-      const fields = { method: c.req.method, route: c.req.path, code: problem.code, err: problem.cause }
-      if (problem.status === 500) log.error(fields, 'request failed')
-      else log.warn(fields, 'request refused')
-    }
-    return problemResponse(problem)
+  return (error, c) => problemResponse(noteProblem(log, error, c.req.method, c.req.path))
+}
+
+/** As `toProblem`; those that are no fault of the caller's are logged. */
+export function noteProblem(log: Log, error: unknown, method: string, route: string): ApiProblem {
+  const problem = toProblem(error)
+  if (problem.status >= 500) {
+    const fields = { method, route, code: problem.code, err: problem.cause }
+    if (problem.status === 500) log.error(fields, 'request failed')
+    else log.warn(fields, 'request refused')
   }
+  return problem
 }
 
 export function problemResponse(problem: ApiProblem): Response {
-  return new Response(JSON.stringify(problem.toDocument()), {
+  const { status, headers, body } = writeProblem(problem)
+  return new Response(body, { status, headers })
+}
+
+export function writeProblem(problem: ApiProblem) {
+  return {
     status: problem.status,
     headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...problem.headers },
-  })
+    body: JSON.stringify(problem.toDocument()),
+  }
 }

@@ -1,25 +1,42 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 import type { AppEnv } from '../app.ts'
 import { ApiProblem } from './api-problem.ts'
+import type { ByteBudget } from './byte-budget.ts'
 
 /**
  * A request's body; none is an empty buffer. Never holds more than `maxBytes` and one chunk.
- * @throws ApiProblem 413; 400 for a body that ends early
+ * @throws ApiProblem 413; 400 for a body that ends early; 503 when all bodies together hold too much
  */
 export function readBody(c: Context<AppEnv>, maxBytes: number): Promise<Buffer> {
   const announced = c.req.header('content-length')
   if (announced !== undefined && Number(announced) > maxBytes) return Promise.reject(tooLarge(maxBytes))
-  const incoming = c.env?.incoming
+  const { incoming, outgoing, bodies } = c.env ?? {}
   // Node's own stream costs a fraction of the web stream made of it.
-  return incoming === undefined ? readWeb(c.req.raw.body, maxBytes) : readIncoming(incoming, maxBytes)
+  if (incoming === undefined || outgoing === undefined) return readWeb(c.req.raw.body, maxBytes)
+  return readIncoming(incoming, outgoing as ServerResponse, maxBytes, bodies)
 }
 
-function readIncoming(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
+/**
+ * As `readBody`. What is held counts against `bodies` until the answer is out, or the connection gone. A body is counted as it
+ * comes: one that was announced and is not sent keeps no room from others.
+ */
+export function readIncoming(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  maxBytes: number,
+  bodies: ByteBudget | undefined,
+): Promise<Buffer> {
+  const announced = Number(incoming.headers['content-length'] ?? 0)
+  if (bodies?.fits(announced) === false) return Promise.reject(tooMuchAtOnce())
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const parts: Buffer[] = []
   let length = 0
   const onData = (chunk: Buffer): void => {
+    if (bodies?.take(chunk.length) === false) {
+      refuse(tooMuchAtOnce())
+      return
+    }
     length += chunk.length
     parts.push(chunk)
     if (length > maxBytes) refuse(tooLarge(maxBytes))
@@ -31,6 +48,7 @@ function readIncoming(incoming: IncomingMessage, maxBytes: number): Promise<Buff
   const onBreak = (error?: Error): void => refuse(endedEarly(error))
   function refuse(problem: ApiProblem): void {
     release()
+    parts.length = 0
     // The server drops what is still to come, once the refusal has been answered.
     incoming.pause()
     reject(problem)
@@ -38,6 +56,7 @@ function readIncoming(incoming: IncomingMessage, maxBytes: number): Promise<Buff
   function release(): void {
     incoming.off('data', onData).off('end', onEnd).off('error', onBreak).off('close', onBreak)
   }
+  outgoing.once('close', () => bodies?.give(length))
   incoming.on('data', onData).on('end', onEnd).on('error', onBreak).on('close', onBreak)
   // Neither event would come any more.
   if (incoming.readableEnded) onEnd()
@@ -58,6 +77,10 @@ async function readWeb(stream: ReadableStream<Uint8Array> | null, maxBytes: numb
 
 function tooLarge(maxBytes: number): ApiProblem {
   return new ApiProblem('body_too_large', `The body has more than ${maxBytes} bytes.`)
+}
+
+function tooMuchAtOnce(): ApiProblem {
+  return new ApiProblem('overloaded', 'Too many bytes are being received.', { retryAfterSeconds: 1 })
 }
 
 function endedEarly(cause: Error | undefined): ApiProblem {

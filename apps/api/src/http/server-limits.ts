@@ -1,4 +1,4 @@
-/** What one connection may cost the API, whatever is sent over it. */
+/** What connections may cost the API, whatever is sent over them. */
 export type ServerLimits = {
   /** Bytes of a request's line and headers together. */
   maxHeaderBytes: number
@@ -12,7 +12,9 @@ export type ServerLimits = {
   keepAliveMs: number
   /** One on which nothing moves, in either direction, is cut: whoever does not read its answer. */
   silenceMs: number
-  /** How often the first two are looked at. */
+  /** Bytes of bodies that are held at once, of all connections together: past it requests are refused. */
+  maxBodyBytesAtOnce: number
+  /** How often the time limits of headers and requests are looked at. */
   checkEveryMs: number
 }
 
@@ -24,6 +26,8 @@ export const defaultLimits: ServerLimits = {
   keepAliveMs: 30_000,
   // Longer than the test of an endpoint waits for its first attempt.
   silenceMs: 90_000,
+  // The largest request and a few others. On its way into the database each byte is there four times.
+  maxBodyBytesAtOnce: 20 * 1024 * 1024,
   checkEveryMs: 2_000,
 }
 

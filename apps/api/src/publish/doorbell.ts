@@ -2,8 +2,8 @@ import type { Log } from '@posthorn/core'
 import type { Pool } from '@posthorn/core/db'
 import { ringDoorbell } from '@posthorn/core/sql'
 
-/** How long lanes are gathered before the doorbell is rung for all of them. */
-const gatherMs = 1
+/** From one ring to the next at least: what comes meanwhile goes together. */
+const spacingMs = 3
 /** Lanes waiting at most: past them some are left to the sweep. */
 const maxLanes = 20_000
 
@@ -17,7 +17,8 @@ export type Doorbell = {
 /** The doorbell, off every publish's path: a fault is logged, for the sweep finds the lanes all the same. */
 export function createDoorbell({ pool, log }: { pool: Pool; log: Log }): Doorbell {
   let lanes = new Set<string>()
-  let timer: NodeJS.Timeout | undefined
+  let timer: NodeJS.Timeout | NodeJS.Immediate | undefined
+  let rungAt = Number.NEGATIVE_INFINITY
   let ringing: Promise<void> | undefined
   let stopped = false
 
@@ -33,6 +34,7 @@ export function createDoorbell({ pool, log }: { pool: Pool; log: Log }): Doorbel
 
   function start(): void {
     timer = undefined
+    rungAt = performance.now()
     ringing = flush().finally(() => {
       ringing = undefined
       if (lanes.size > 0) schedule()
@@ -41,7 +43,10 @@ export function createDoorbell({ pool, log }: { pool: Pool; log: Log }): Doorbel
 
   function schedule(): void {
     // One at a time: what comes meanwhile goes together.
-    if (timer === undefined && ringing === undefined && !stopped) timer = setTimeout(start, gatherMs)
+    if (timer !== undefined || ringing !== undefined || stopped) return
+    const waitMs = rungAt + spacingMs - performance.now()
+    // The first goes at once, with the others of its commit.
+    timer = waitMs > 0 ? setTimeout(start, waitMs) : setImmediate(start)
   }
 
   return {
@@ -51,7 +56,8 @@ export function createDoorbell({ pool, log }: { pool: Pool; log: Log }): Doorbel
     },
     async stop() {
       stopped = true
-      clearTimeout(timer)
+      clearTimeout(timer as NodeJS.Timeout)
+      clearImmediate(timer as NodeJS.Immediate)
       timer = undefined
       await ringing
       if (lanes.size > 0) await flush()

@@ -50,6 +50,19 @@ test('no more flights than allowed are under way', async () => {
   expect((await next()).names).toBe('c')
 })
 
+test('what comes while many are under way waits for them, unless it is many as well', async () => {
+  const { push, next, begun } = queueUnderTest({ flights: 2 })
+  push('a'.repeat(8))
+  const first = await next()
+  push('b'.repeat(63))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(begun()).toBe(1)
+  first.land()
+  expect((await next()).names).toBe('b'.repeat(63))
+  push('c'.repeat(64))
+  expect((await next()).names).toBe('c'.repeat(64))
+})
+
 test('a flush is bounded in events and bytes, in the order of arrival, and one that is larger goes by itself', async () => {
   for (const [options, unit] of [
     [{ maxEvents: 10 }, 'events'],

@@ -1,6 +1,11 @@
 /** What waits to be written: one request, however many events it has. */
 export type Weighed = { events: number; bytes: number }
 
+/** A flush of so many requests is a busy one: what comes meanwhile waits for it, in place of going at once on another flight. */
+const busy = 8
+/** So many do not wait for a busy one. */
+const enough = 64
+
 export type FlushQueueOptions<T> = {
   /** Flushes under way at once, each on a connection of its own. */
   flights: number
@@ -19,12 +24,14 @@ export type FlushQueue<T> = {
 
 /**
  * Natural batching: whatever waits when a flight is free goes together. With little to do each goes at once and alone; the
- * slower the database, the larger the batches.
+ * slower the database, the larger the batches. A statement costs as much as ten more events in it, so under load one flight with
+ * twice as many is worth more than two.
  */
 export function createFlushQueue<T extends Weighed>(options: FlushQueueOptions<T>): FlushQueue<T> {
   let waiting: T[] = []
   let scheduled = false
   const underWay = new Set<Promise<void>>()
+  let busyFlights = 0
   let idlers: (() => void)[] = []
 
   function take(): T[] {
@@ -45,10 +52,18 @@ export function createFlushQueue<T extends Weighed>(options: FlushQueueOptions<T
     return waiting.splice(0, count)
   }
 
+  function mayFly(): boolean {
+    return underWay.size < options.flights && (busyFlights === 0 || waiting.length >= enough)
+  }
+
   function pump(): void {
     scheduled = false
-    while (waiting.length > 0 && underWay.size < options.flights) {
-      const flight = options.flush(take()).finally(() => {
+    while (waiting.length > 0 && mayFly()) {
+      const batch = take()
+      const isBusy = batch.length >= busy ? 1 : 0
+      busyFlights += isBusy
+      const flight = options.flush(batch).finally(() => {
+        busyFlights -= isBusy
         underWay.delete(flight)
         pump()
       })
@@ -63,7 +78,7 @@ export function createFlushQueue<T extends Weighed>(options: FlushQueueOptions<T
   return {
     push(item) {
       waiting.push(item)
-      if (scheduled || underWay.size >= options.flights) return
+      if (scheduled || !mayFly()) return
       scheduled = true
       // Behind all that the sockets brought in this turn, so that a burst goes together.
       setImmediate(pump)

@@ -21,7 +21,7 @@ export type GathererOptions = {
   pool: Pool
   log: Log
   doorbell: Pick<Doorbell, 'ring'>
-  /** What may wait at most; past it a publish is refused at once. Default 8 192 events, 64 MiB. */
+  /** What may wait at most; past it a publish is refused at once. Default 8 192 events, 20 MiB. */
   maxWaitingEvents?: number
   maxWaitingBytes?: number
 }
@@ -53,7 +53,7 @@ type Waiting = {
  *   - A statement that fails, but for an unavailable database, is tried again with each request alone: a bad one fails alone.
  */
 export function createGatherer(options: GathererOptions): Gatherer {
-  const { pool, log, doorbell, maxWaitingEvents = 8_192, maxWaitingBytes = 64 * 1024 * 1024 } = options
+  const { pool, log, doorbell, maxWaitingEvents = 8_192, maxWaitingBytes = 20 * 1024 * 1024 } = options
   let waitingEvents = 0
   let waitingBytes = 0
   let patient = 0

@@ -13,25 +13,31 @@ import { registerEndpoints } from './endpoints/index.ts'
 import { registerEndpointTest } from './endpoints/test.ts'
 import { registerEventTypes } from './event-types/index.ts'
 import { registerEvents } from './events/index.ts'
+import { createPublishOne, type PublishOne } from './events/publish.ts'
 import { registerHealth } from './health/index.ts'
 import { registerJobs } from './jobs/index.ts'
 import { registerTenants } from './tenants/index.ts'
 
-/**
- * Registers every operation, one file each.
- * @returns what to call at stop, once no request is under way
- */
-export function registerRoutes(app: App, deps: RouteDeps): () => Promise<void> {
+export type Routes = {
+  /** What a publish of one event does, for who asks it without the app. */
+  publishOne: PublishOne
+  /** To be called once no request is under way. */
+  stop(): Promise<void>
+}
+
+/** Registers every operation, one file each. */
+export function registerRoutes(app: App, deps: RouteDeps): Routes {
   const doorbell = createDoorbell(deps)
   const gatherer = createGatherer({ pool: deps.pool, log: deps.log, doorbell })
   const compiler = createSchemaCompiler()
   const catalogue = createLiveCatalogue({ pool: deps.pool, compiler })
   const checkPublish = createPublishCheck({ catalogue, pool: deps.pool, strict: deps.config.strictEventTypes })
+  const publishOne = createPublishOne({ ...deps, gatherer, checkPublish })
   const tenantDeps = toTenantRouteDeps(deps)
   registerTenants(app, deps, tenantDeps)
   registerEndpoints(app, { ...tenantDeps, doorbell })
   registerEndpointTest(app, { ...tenantDeps, doorbell })
-  registerEvents(app, { ...tenantDeps, gatherer, checkPublish })
+  registerEvents(app, { ...tenantDeps, gatherer, checkPublish }, publishOne)
   registerDeliveries(app, { ...tenantDeps, doorbell })
   registerEventTypes(app, { ...deps, catalogue, compiler })
   registerCatalogue(app, { ...deps, catalogue, compiler })
@@ -39,8 +45,11 @@ export function registerRoutes(app: App, deps: RouteDeps): () => Promise<void> {
   registerJobs(app, deps)
   registerHealth(app, deps)
   registerDocs(app)
-  return async () => {
-    await gatherer.stop()
-    await doorbell.stop()
+  return {
+    publishOne,
+    async stop() {
+      await gatherer.stop()
+      await doorbell.stop()
+    },
   }
 }

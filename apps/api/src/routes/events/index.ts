@@ -3,11 +3,11 @@ import type { TenantRouteDeps } from '../../tenancy/tenant-store.ts'
 import { registerEventGet } from './get.ts'
 import { registerEventList } from './list.ts'
 import { registerEventPayload } from './payload.ts'
-import { type PublishDeps, registerEventPublish } from './publish.ts'
+import { type PublishDeps, type PublishOne, registerEventPublish } from './publish.ts'
 import { registerEventPublishBatch } from './publish-batch.ts'
 
-export function registerEvents(app: App, deps: TenantRouteDeps & PublishDeps): void {
-  registerEventPublish(app, deps)
+export function registerEvents(app: App, deps: TenantRouteDeps & PublishDeps, publishOne: PublishOne): void {
+  registerEventPublish(app, deps, publishOne)
   registerEventPublishBatch(app, deps)
   registerEventList(app, deps)
   registerEventGet(app, deps)

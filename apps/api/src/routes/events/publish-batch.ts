@@ -43,6 +43,7 @@ export function registerEventPublishBatch(app: App, { config, gatherer, checkPub
     const request = { tenantId, idempotencyKey, events }
     await checkPublish(request, (place) => `/events/${place}`)
     const result = await gatherer.publish(request)
-    return accepted(c, result, events, tenantId, (data) => ({ data }))
+    const { text, headers } = accepted(result, events, tenantId, (data) => ({ data }))
+    return c.body(text, 202, headers)
   })
 }

@@ -22,6 +22,11 @@ import {
 
 export type PublishDeps = Pick<RouteDeps, 'config'> & { gatherer: Gatherer; checkPublish: PublishCheck }
 
+/** Publishes the event in a request's body, and writes the answer. @throws what the app's handler of errors knows */
+export type PublishOne = (tenantId: string, idempotencyKey: string | null, body: Buffer) => Promise<Accepted>
+/** The text of a 202. */
+type Accepted = { text: string; headers: Record<string, string> }
+
 const path = '/v1/tenants/:tenant/events'
 const params = z.object({ tenant: newTenantParameter })
 
@@ -36,12 +41,24 @@ export const eventPublish = createRoute({
   responses: { 202: json(eventSchema, 'Accepted; `Idempotent-Replayed: true` when it had been before'), ...problems },
 })
 
+export function createPublishOne({ config, gatherer, checkPublish }: PublishDeps): PublishOne {
+  const limits = { maxPayloadBytes: config.maxPayloadBytes }
+  return async (tenantId, idempotencyKey, body) => {
+    const event = readEvent(body, scanEnvelope(body, limits))
+    const request = { tenantId, idempotencyKey, events: [event] }
+    // Nothing to wait for, mostly.
+    const checking = checkPublish(request, () => '')
+    if (checking !== undefined) await checking
+    const result = await gatherer.publish(request)
+    return accepted(result, request.events, tenantId, (events) => events[0]!)
+  }
+}
+
 /**
  * Registered beside the framework's validation, which would parse the whole body: the schema checks the envelope alone,
  * after one scan over the bytes.
  */
-export function registerEventPublish(app: App, { config, gatherer, checkPublish }: PublishDeps): void {
-  const limits = { maxPayloadBytes: config.maxPayloadBytes }
+export function registerEventPublish(app: App, { config }: Pick<PublishDeps, 'config'>, publishOne: PublishOne): void {
   const maxBodyBytes = config.maxPayloadBytes + envelopeAllowanceBytes
   app.openAPIRegistry.registerPath(eventPublish)
   app.post(path, async (c) => {
@@ -49,11 +66,8 @@ export function registerEventPublish(app: App, { config, gatherer, checkPublish 
     requireJson(c)
     const idempotencyKey = readIdempotencyKey(c.req.header('idempotency-key'))
     const body = await readBody(c, maxBodyBytes)
-    const event = readEvent(body, scanEnvelope(body, limits))
-    const request = { tenantId, idempotencyKey, events: [event] }
-    await checkPublish(request, () => '')
-    const result = await gatherer.publish(request)
-    return accepted(c, result, [event], tenantId, (events) => events[0]!)
+    const { text, headers } = await publishOne(tenantId, idempotencyKey, body)
+    return c.body(text, 202, headers)
   })
 }
 
@@ -64,18 +78,20 @@ export function publishTenant(c: Context<AppEnv>, tenant: string): string {
   throw problemFromParameters(error!, c.req.param())
 }
 
+const written = { 'content-type': 'application/json' }
+const replayed = { ...written, 'idempotent-replayed': 'true' }
+
 /** @throws ApiProblem 422 when the key was used with other content */
 export function accepted(
-  c: Context<AppEnv>,
   result: PublishResult,
   given: readonly PublishEvent[],
   tenantId: string,
   shape: (events: z.infer<typeof eventSchema>[]) => object,
-): Response {
+): Accepted {
   if (result.outcome === 'reused') throw new ApiProblem('idempotency_key_reused')
   const events = result.events.map(({ id, deliveries }, place) => {
     const { type, channels, orderingKey, deliverAt } = given[place]!
     return presentEvent({ id, tenantId, type, channels, orderingKey, deliverAt, deliveries })
   })
-  return c.json(shape(events), 202, result.outcome === 'replayed' ? { 'idempotent-replayed': 'true' } : {})
+  return { text: JSON.stringify(shape(events)), headers: result.outcome === 'replayed' ? replayed : written }
 }
