@@ -64,7 +64,7 @@ const roomForAnother = 200
 /** Of payloads in flight; of those that a claim reads, under the locks of its lanes; and of those that one more statement reads. */
 const maxBytesInFlight = 48 * 1024 * 1024
 const maxBytesPerClaim = 1024 * 1024
-/** A driver's text of them is twice as long again. */
+/** A driver holds three times as much while it reads them. */
 const maxBytesPerRead = 4 * 1024 * 1024
 /** How long leases wait for room for their payloads; then they are given back. */
 const bytesWaitMs = 2_000

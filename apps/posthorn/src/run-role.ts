@@ -5,7 +5,7 @@ import type { RunRole } from './role.ts'
 import { signals } from './signals.ts'
 import { StartFailure } from './start-failure.ts'
 import { typedIn } from './typed-in.ts'
-import { boundYoungGeneration } from './young-generation.ts'
+import { boundHeap } from './heap-bounds.ts'
 
 // Each role loads only what it needs.
 const roles: Record<Role, () => Promise<RunRole>> = {
@@ -24,7 +24,7 @@ const roles: Record<Role, () => Promise<RunRole>> = {
  *   signal n ends the process at once with 128 + n.
  */
 export async function runRole(role: Role, json: boolean): Promise<number> {
-  boundYoungGeneration()
+  boundHeap()
   const lifecycle = createLifecycle()
   let log: Log | null = null
   handleSignals(lifecycle, () => log)

@@ -28,6 +28,7 @@ export async function measureRawPosts(stage: Stage, receiver: Receiver, seconds:
       connections: 64,
       inFlight: 128,
       warmUpMs: 1_500,
+      patient: false,
       measureMs: seconds * 1_000,
     },
     seconds * 1_000 + 60_000,

@@ -116,10 +116,18 @@ type Publish = {
   body?: Buffer
 }
 
-type Post = { origin: string; paths: string[]; body: Buffer; status: number; seconds: number }
+type Post = {
+  origin: string
+  paths: string[]
+  body: Buffer
+  status: number
+  seconds: number
+  /** See ClosedLoad; not unless given. */
+  patient?: boolean
+}
 
 /** The same client for all that is compared: a new process, 64 connections, 64 requests under way. */
-export async function post(stage: Stage, { origin, paths, body, status, seconds }: Post) {
+export async function post(stage: Stage, { origin, paths, body, status, seconds, patient = false }: Post) {
   const load = await startWorker<LoadFunctions>(stage.scope, 'load.ts')
   const result = await load.call(
     'closed',
@@ -133,6 +141,7 @@ export async function post(stage: Stage, { origin, paths, body, status, seconds 
       inFlight: 64,
       warmUpMs: 2_000,
       measureMs: seconds * 1_000,
+      patient,
     },
     seconds * 1_000 + 60_000,
   )

@@ -85,6 +85,8 @@ export const memory: Scenario = {
         body: eventBody(makePayload(largeBytes)),
         status: 202,
         seconds,
+        // It bounds what it holds of them.
+        patient: true,
       })
       return received(published.done, largeBytes)
     })

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Dispatcher, Pool } from 'undici'
 import { sharedNow } from './clock.ts'
 import { serve } from './serve.ts'
@@ -18,6 +19,8 @@ export type ClosedLoad = Target & {
   inFlight: number
   warmUpMs: number
   measureMs: number
+  /** A request that is refused for want of room is sent again once Retry-After is over. */
+  patient: boolean
 }
 
 export type ClosedResult = {
@@ -25,6 +28,8 @@ export type ClosedResult = {
   rate: number
   /** Done in all, warm-up and what was under way at the end included. */
   done: number
+  /** Refused for want of room, and sent again. */
+  refused: number
   /** When the first was sent, on the shared clock. */
   startedAt: number
 }
@@ -79,11 +84,18 @@ const functions = {
     const stopAt = measureFrom + load.measureMs
     let done = 0
     let measured = 0
+    let refused = 0
     let failed = false
     async function one(): Promise<void> {
       while (!failed) {
         if (sharedNow() >= stopAt) return
         const response = await pool.request(nextRequest())
+        if (load.patient && response.statusCode === 503) {
+          await response.body.dump()
+          refused++
+          await sleep(Number(response.headers['retry-after']) * 1_000)
+          continue
+        }
         if (response.statusCode !== load.status) {
           throw new Error(`answered ${response.statusCode}: ${(await response.body.text()).slice(0, 500)}`)
         }
@@ -99,7 +111,7 @@ const functions = {
       failed = true
       await pool.destroy()
     }
-    return { rate: (measured * 1_000) / load.measureMs, done, startedAt }
+    return { rate: (measured * 1_000) / load.measureMs, done, refused, startedAt }
   },
 
   /**

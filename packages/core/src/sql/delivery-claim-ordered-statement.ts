@@ -1,5 +1,4 @@
-import { payloadText } from './delivery-claim-statements.ts'
-import { eventsToSend } from './send-read.ts'
+import { eventsToSend, payloadText } from './send-read.ts'
 
 /**
  * Claim at ordered lanes: ready -> leased | held.

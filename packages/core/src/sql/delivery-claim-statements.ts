@@ -1,4 +1,4 @@
-import { eventsToSend } from './send-read.ts'
+import { eventsToSend, payloadText } from './send-read.ts'
 
 /**
  * Claim: ready -> leased.
@@ -33,12 +33,6 @@ where l.endpoint_id = any($1::uuid[])
   and l.status = 0
   and (l.blocked_until is null or l.blocked_until <= now())
 for no key update skip locked`
-
-/**
- * A payload is JSON, and so it is UTF-8; as text it is half as long on its way as a bytea is. One that is not would fail the claim:
- * see claimDeliveries.
- */
-export const payloadText = "convert_from(e.payload, 'UTF8')"
 
 export const leaseReady = `
 with lane as materialized (

@@ -3,7 +3,7 @@ import { type Rate, takeTokens, tokensIn, waitForTokens } from '../rate/bucket.t
 import { leaseOrderedDeliveries } from './delivery-claim-ordered.ts'
 import { leaseReady, lockLanes } from './delivery-claim-statements.ts'
 import { beginHotPrepared } from './planner-guards.ts'
-import type { EventToSend } from './send-read.ts'
+import { type EventToSend, isNotText } from './send-read.ts'
 
 /** Where a claim looks in one lane. */
 export type LaneAim = {
@@ -127,9 +127,6 @@ export type ClaimOptions = {
   payloadBytes?: number
 }
 
-/** SQLSTATE character_not_in_repertoire. */
-const notText = '22021'
-
 /**
  * Claims from the lanes that could be locked, in one short transaction of two round trips. A lane not in the answer was
  * locked by another claim, is not enabled, or is blocked.
@@ -138,7 +135,7 @@ export async function claimDeliveries(pool: Pool, options: ClaimOptions): Promis
   try {
     return await claim(pool, options)
   } catch (error) {
-    if (!options.payloadBytes || (error as { code?: string }).code !== notText) throw error
+    if (!options.payloadBytes || !isNotText(error)) throw error
     // A payload that is no text, and so no JSON: nothing was leased. It is sent as it is by whoever reads it by itself.
     return claim(pool, { ...options, payloadBytes: 0 })
   }
