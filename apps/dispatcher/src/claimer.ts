@@ -112,18 +112,25 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
         continue
       }
       if (doubtful.size > 0) await giveBackUnheld()
-      startClaim(Math.min(room(), rowsPerClaim))
+      startClaim()
     }
     await Promise.all(claims)
   }
 
+  /** With few attempts in flight, and few lanes that wait, latency counts, and a lane need not wait for another's claim. */
+  const calm = (): boolean => inFlight <= concurrency >> 2 && book.queued() < lanesPerClaim
+
   function mayClaim(): boolean {
     const free = room()
     if (book.queued() === 0 || free < 1 || (free < enough() && inFlight + reserved > 0)) return false
-    return claims.size === 0 || (claims.size < claimsAtOnce && free >= roomForAnother && doubtful.size === 0)
+    if (claims.size === 0) return true
+    return claims.size < claimsAtOnce && (free >= roomForAnother || calm()) && doubtful.size === 0
   }
 
-  function startClaim(limit: number): void {
+  function startClaim(): void {
+    const free = room()
+    // The first one leaves slots for another.
+    const limit = Math.min(calm() && claims.size === 0 ? (free + 1) >> 1 : free, rowsPerClaim)
     reserved += limit
     const claiming = claim(limit).then(() => {
       reserved -= limit

@@ -1,11 +1,11 @@
 import { type Config, ConfigError, createLog, type Log, parseConfig, type Role } from '@posthorn/core'
 import { EmbeddedPostgresError } from './embedded/embedded-postgres-error.ts'
+import { boundHeap } from './heap-bounds.ts'
 import { createLifecycle, type Lifecycle } from './lifecycle.ts'
 import type { RunRole } from './role.ts'
 import { signals } from './signals.ts'
 import { StartFailure } from './start-failure.ts'
 import { typedIn } from './typed-in.ts'
-import { boundHeap } from './heap-bounds.ts'
 
 // Each role loads only what it needs.
 const roles: Record<Role, () => Promise<RunRole>> = {

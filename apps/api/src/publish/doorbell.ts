@@ -2,8 +2,8 @@ import type { Log } from '@posthorn/core'
 import type { Pool } from '@posthorn/core/db'
 import { ringDoorbell } from '@posthorn/core/sql'
 
-/** From one ring to the next at least: what comes meanwhile goes together. */
-const spacingMs = 3
+/** From one ring to the next a millisecond for each publish that the first was for, up to this: what comes meanwhile goes together. */
+const maxSpacingMs = 3
 /** Lanes waiting at most: past them some are left to the sweep. */
 const maxLanes = 20_000
 
@@ -18,7 +18,9 @@ export type Doorbell = {
 export function createDoorbell({ pool, log }: { pool: Pool; log: Log }): Doorbell {
   let lanes = new Set<string>()
   let timer: NodeJS.Timeout | NodeJS.Immediate | undefined
-  let rungAt = Number.NEGATIVE_INFINITY
+  let publishes = 0
+  /** No ring before it, on the clock of `performance.now()`. */
+  let quietUntil = 0
   let ringing: Promise<void> | undefined
   let stopped = false
 
@@ -34,7 +36,8 @@ export function createDoorbell({ pool, log }: { pool: Pool; log: Log }): Doorbel
 
   function start(): void {
     timer = undefined
-    rungAt = performance.now()
+    quietUntil = performance.now() + Math.min(publishes, maxSpacingMs)
+    publishes = 0
     ringing = flush().finally(() => {
       ringing = undefined
       if (lanes.size > 0) schedule()
@@ -44,13 +47,14 @@ export function createDoorbell({ pool, log }: { pool: Pool; log: Log }): Doorbel
   function schedule(): void {
     // One at a time: what comes meanwhile goes together.
     if (timer !== undefined || ringing !== undefined || stopped) return
-    const waitMs = rungAt + spacingMs - performance.now()
+    const waitMs = quietUntil - performance.now()
     // The first goes at once, with the others of its commit.
     timer = waitMs > 0 ? setTimeout(start, waitMs) : setImmediate(start)
   }
 
   return {
     ring(endpointIds) {
+      publishes++
       for (const id of endpointIds) if (lanes.size < maxLanes) lanes.add(id)
       if (lanes.size > 0) schedule()
     },
