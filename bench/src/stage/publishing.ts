@@ -62,7 +62,11 @@ export async function startPublishing(
   }
   async function publishClosed(measureMs: number) {
     await receiver.worker.call('reset', undefined, 10_000)
-    const result = await load.call('closed', { ...target, inFlight: 64, warmUpMs: 0, measureMs, patient: false }, measureMs + 60_000)
+    const result = await load.call(
+      'closed',
+      { ...target, inFlight: 64, warmUpMs: 0, measureMs, patient: false },
+      measureMs + 60_000,
+    )
     const events = result.done * eventsPerRequest
     await receiver.worker.call('waitFor', events, 60_000)
     return { events, startedAt: result.startedAt, lastAt: await receiver.worker.call('momentOf', events, 10_000) }

@@ -142,5 +142,5 @@ from changed c where c.free
 union all
 select null, null, null, null, null, null, null, null, null, event.id, null, null, null, null, null, null, event.type,
   event.payload
-from (${eventsToSend('(select c.event_id from changed c where c.free) free', '$12::bigint', payloadText)}) event
+from (${eventsToSend('(select c.event_id from changed c where c.free and $12::bigint > 0) asked', '$12::bigint', payloadText)}) event
 where event.payload is not null`

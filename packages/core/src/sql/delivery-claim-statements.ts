@@ -90,5 +90,5 @@ select leased.endpoint_id, null, null, leased.event_id, leased.ticket, leased.re
 from leased
 union all
 select null, null, null, event.id, null, null, null, null, null, null, event.type, event.payload
-from (${eventsToSend('leased', '$11::bigint', payloadText)}) event
+from (${eventsToSend('(select leased.event_id from leased where $11::bigint > 0) asked', '$11::bigint', payloadText)}) event
 where event.payload is not null`
