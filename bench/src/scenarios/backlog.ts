@@ -7,7 +7,7 @@ import type { Scenario, Stage } from '../scenario.ts'
 import { lanesPerClaim, openClaimPool, timeClaim } from '../stage/claim.ts'
 import { connectObserver } from '../stage/database.ts'
 import { seedTenants, startPublishing } from '../stage/publishing.ts'
-import { type Seeded, seedEndpoints, seedWaiting } from '../stage/seed.ts'
+import { type Seeded, seedEndpoints, seedWaiting, setPaused } from '../stage/seed.ts'
 
 const fewWaiting = 10_000
 /** Claims are timed with this many waiting too, where that is less than all. */
@@ -39,12 +39,7 @@ export const backlog: Scenario = {
     })
     const idle = await seedTenants(observer, receiver, idleEndpoints)
     // Paused while a dispatcher runs, so that as much waits all the time.
-    const pause = (paused: boolean) =>
-      observer.query(
-        `with changed as (update posthorn.endpoint e set status = $2 where e.id = any($1::uuid[]) returning e.id)
-         update posthorn.lane l set status = $3 from changed where l.endpoint_id = changed.id`,
-        [waiting.map(({ id }) => id), paused ? 'paused' : 'enabled', paused ? 1 : 0],
-      )
+    const pause = (paused: boolean) => setPaused(observer, waiting, paused)
 
     let owed = 0
     async function owe(count: number): Promise<number> {

@@ -4,7 +4,7 @@ import { startReceiver } from '../measure/raw-posts.ts'
 import type { Scenario } from '../scenario.ts'
 import { eventBody, makePayload } from '../stage/payload.ts'
 import { startDispatcher } from '../stage/posthorn-process.ts'
-import { seedBacklog, seedEndpoints } from '../stage/seed.ts'
+import { seedBacklog, seedEndpoints, setPaused } from '../stage/seed.ts'
 import { pausedTenant, post, prepare } from './accept.ts'
 
 const drained = 1_000
@@ -67,13 +67,11 @@ export const memory: Scenario = {
       return (await publish({ tenant: pausedTenant, batched: true, seconds })).done * 100
     })
     await phase('a drain of 1 KiB', async () => {
-      const ids = owed.map(({ id }) => id)
-      await observer.query(
-        `with changed as (update posthorn.endpoint e set status = 'enabled' where e.id = any($1::uuid[]) returning e.id)
-         update posthorn.lane l set status = 0 from changed where l.endpoint_id = changed.id`,
-        [ids],
+      await setPaused(observer, owed, false)
+      await ringDoorbell(
+        observer,
+        owed.map(({ id }) => id),
       )
-      await ringDoorbell(observer, ids)
       return received(deliveries, 1_024)
     })
     await phase('1 MiB to slow receivers', async () => {

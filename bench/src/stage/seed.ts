@@ -46,6 +46,15 @@ export async function seedEndpoints(client: pg.Client, seed: SeedEndpoints): Pro
   return seeded
 }
 
+/** Without telling a dispatcher. */
+export async function setPaused(client: pg.Client, endpoints: readonly Seeded[], paused: boolean): Promise<void> {
+  await client.query(
+    `with changed as (update posthorn.endpoint e set status = $2 where e.id = any($1::uuid[]) returning e.id)
+     update posthorn.lane l set status = $3 from changed where l.endpoint_id = changed.id`,
+    [endpoints.map(({ id }) => id), paused ? 'paused' : 'enabled', paused ? 1 : 0],
+  )
+}
+
 /*
  * The rows that posthorn.publish_many writes, without its fan-out; as there, the transaction has its id before it draws a
  * ticket.

@@ -69,12 +69,14 @@ export function createTokenReader(deps: { operatorToken: string | null; prisma: 
     return lookup
   }
 
+  const isFresh = (found: Known): boolean => Date.now() - found.readAtMs < cacheMs
+
   /** Of a token that was good a while ago, the good one is expected: it is looked up again whatever others do. */
   async function findBounded(hash: Buffer, token: string, address: string): Promise<Known | null> {
     const key = hash.toString('latin1')
     const remembered = known.get(key)
     if (remembered !== undefined) {
-      return Date.now() - remembered.readAtMs < cacheMs ? remembered : find(hash, key)
+      return isFresh(remembered) ? remembered : find(hash, key)
     }
     const waitMs = failures.begin(address)
     if (waitMs > 0) throw tooManyRequests('Too many unknown tokens.', waitMs)
@@ -108,23 +110,27 @@ export function createTokenReader(deps: { operatorToken: string | null; prisma: 
     void written.finally(() => touches.delete(written))
   }
 
+  const isOperator = (hash: Buffer): boolean => operatorHash !== null && timingSafeEqual(hash, operatorHash)
+
+  /** Who holds it, noted as used; null once it has expired. */
+  function use(found: Known): Principal | null {
+    if (found.expiresAtMs <= Date.now()) return null
+    if (found.principal.keyId !== null) touch(found.principal.keyId)
+    return found.principal
+  }
+
   return {
     known(token) {
       const hash = hashToken(token)
-      if (operatorHash !== null && timingSafeEqual(hash, operatorHash)) return operator
+      if (isOperator(hash)) return operator
       const found = known.get(hash.toString('latin1'))
-      const now = Date.now()
-      if (found === undefined || now - found.readAtMs >= cacheMs || found.expiresAtMs <= now) return null
-      if (found.principal.keyId !== null) touch(found.principal.keyId)
-      return found.principal
+      return found !== undefined && isFresh(found) ? use(found) : null
     },
     async read(token, address) {
       const hash = hashToken(token)
-      if (operatorHash !== null && timingSafeEqual(hash, operatorHash)) return operator
+      if (isOperator(hash)) return operator
       const found = await findBounded(hash, token, address)
-      if (found === null || found.expiresAtMs <= Date.now()) return null
-      if (found.principal.keyId !== null) touch(found.principal.keyId)
-      return found.principal
+      return found === null ? null : use(found)
     },
     forget() {
       generation++
