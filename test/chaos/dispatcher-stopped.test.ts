@@ -11,11 +11,15 @@ const endpointCount = 10
 
 let cluster: Cluster
 let receiver: Receiver
+/** What requests wait for beside their 60 ms. */
+let gate: Promise<void>
 
 beforeEach(async () => {
+  gate = Promise.resolve()
   receiver = await startReceiver({
     respond: async () => {
       await sleep(60)
+      await gate
       return { status: 200 }
     },
   })
@@ -56,9 +60,14 @@ test('SIGTERM under load: what is in flight ends, what was not sent is given bac
   const ids = await publishMany(400)
   for (const [turn, dispatcher] of cluster.dispatchers.entries()) {
     await receiver.waitFor((turn + 1) * 300, 20_000)
+    // From here until it has said that it stops no request ends, so it is stopped with some in flight.
+    const { promise, resolve: open } = Promise.withResolvers<void>()
+    gate = promise
     if (turn > 0) await cluster.startDispatcher()
     await eventually(async () => (await cluster.leasedTo(dispatcher)).length >= 20, 10_000)
     dispatcher.signal('SIGTERM')
+    await dispatcher.waitForLine(/"dispatcher stopping"/, 5_000)
+    open()
     const stoppedAt = Date.now()
     expect(await dispatcher.exited).toEqual({ code: 0, signal: null })
     // Attempts take 60 ms: it does not sit out its limit of 25 s.
