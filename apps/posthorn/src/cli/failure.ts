@@ -1,5 +1,6 @@
 import { exitCodes } from '../exit-code.ts'
 import { StartFailure } from '../start-failure.ts'
+import { NotFoundError } from './not-found-error.ts'
 import { type Failure, printable } from './output.ts'
 import type { Session } from './session.ts'
 import { UsageError } from './usage-error.ts'
@@ -11,6 +12,9 @@ type ClientError = Error & { code: string; status: number | null; errors: readon
 export async function describeFailure(error: unknown, session: Session): Promise<Failure> {
   if (error instanceof UsageError) {
     return { code: 'wrong_usage', message: error.message, exitCode: exitCodes.wrongUsage }
+  }
+  if (error instanceof NotFoundError) {
+    return { code: 'not_found', message: error.message, exitCode: exitCodes.notFound }
   }
   if (error instanceof Error && error.name === 'ConfigError') {
     return { code: 'wrong_setting', message: error.message, exitCode: exitCodes.failed }

@@ -6,6 +6,7 @@ import { isList, type ListOptions, pageSize, printList } from '../lists.ts'
 import { type Column, printable, type Style } from '../output.ts'
 import type { Runner } from '../runner.ts'
 import type { Session } from '../session.ts'
+import { listOfTenant } from '../tenant.ts'
 
 type Attempt = components['schemas']['Attempt']
 type Name = { event: string; endpoint: string | null }
@@ -52,7 +53,7 @@ export function defineAttempts(program: Command, { run }: Runner): void {
 
 async function listAttempts({ out, posthorn }: Session, tenant: string, name: Name, options: Options): Promise<void> {
   const client = await posthorn()
-  const pages = pagesOf(client, tenant, name, pageSize(options))
+  const pages = listOfTenant(client, tenant, pagesOf(client, tenant, name, pageSize(options)))
   if (!options.response || out.json) return printList(out, pages, options, { columns, none: 'no attempts yet' })
   let left = options.all ? Number.POSITIVE_INFINITY : options.limit
   for await (const { data } of pages) {

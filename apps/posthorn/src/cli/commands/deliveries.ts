@@ -4,6 +4,7 @@ import { type Delivery, deliveryColumns, deliveryStates } from '../delivery.ts'
 import { callsApi, examples } from '../help.ts'
 import { isList, type ListOptions, pageSize, printList } from '../lists.ts'
 import type { Runner } from '../runner.ts'
+import { listOfTenant } from '../tenant.ts'
 
 type Options = ListOptions & {
   endpoint?: string
@@ -32,7 +33,8 @@ export function defineDeliveries(program: Command, { run }: Runner): void {
   ]).action(
     run(async ({ out, posthorn }, tenant: string, options: Options) => {
       const { endpoint, state, type, event, since, until } = options
-      const { deliveries, events } = await posthorn()
+      const client = await posthorn()
+      const { deliveries, events } = client
       const period = { limit: pageSize(options), ...(since && { since }), ...(until && { until }) }
       const query = {
         ...period,
@@ -41,7 +43,8 @@ export function defineDeliveries(program: Command, { run }: Runner): void {
         ...(type && { event_type: type }),
       }
       const list = event ? events.deliveries(tenant, event, { limit: period.limit }) : deliveries.list(tenant, query)
-      await printList(out, list.pages(), options, { columns: deliveryColumns, none: 'no such deliveries' })
+      const pages = listOfTenant(client, tenant, list.pages())
+      await printList(out, pages, options, { columns: deliveryColumns, none: 'no such deliveries' })
     }),
   )
 }

@@ -5,6 +5,7 @@ import { describeEndpoint, type Endpoint, endpointColumns } from '../endpoint.ts
 import { callsApi, examples } from '../help.ts'
 import { isList, type ListOptions, pageSize, printList } from '../lists.ts'
 import type { Runner } from '../runner.ts'
+import { listOfTenant } from '../tenant.ts'
 
 type AddOptions = {
   types?: string[]
@@ -46,8 +47,10 @@ function defineList(endpoints: Command, { run }: Runner): void {
     ['endpoints list acme --all --json', 'all of them, a JSON object a line'],
   ]).action(
     run(async ({ out, posthorn }, tenant: string, options: ListOptions) => {
-      const list = (await posthorn()).endpoints.list(tenant, { limit: pageSize(options) })
-      await printList(out, list.pages(), options, { columns: endpointColumns, none: 'no endpoints' })
+      const client = await posthorn()
+      const list = client.endpoints.list(tenant, { limit: pageSize(options) })
+      const pages = listOfTenant(client, tenant, list.pages())
+      await printList(out, pages, options, { columns: endpointColumns, none: 'no endpoints' })
     }),
   )
 }
