@@ -60,3 +60,33 @@ test.concurrent('a tenant that is there and has nothing yet has an empty list, a
     stderr: expect.stringMatching(/There is no such event/),
   })
 })
+
+describe('a mistyped command of endpoints', () => {
+  const commands = 'list, add, show, enable, pause, disable, test, remove'
+
+  test.concurrent.for<[string[]]>([
+    [['ad', 'acme', 'https://example.com/hooks']],
+    [['ad', 'acme', 'https://example.com/hooks', '--uid', 'main']],
+    [['shwo', 'acme', 'main']],
+    [['remvoe', 'acme', 'main', '--json']],
+  ])('%j is no tenant, and the commands are named', async ([args]) => {
+    const { code, stdout, stderr } = await cli.run(['endpoints', ...args])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(`unknown command 'endpoints ${args[0]}': it is one of ${commands}, or a tenant alone`)
+  })
+
+  test.concurrent('alone is a tenant that is not there, and the commands are named', async () => {
+    const { code, stderr } = await cli.run(['endpoints', 'ad'])
+    expect(code).toBe(5)
+    expect(stderr).toMatch(/^posthorn: there is no tenant ad:/)
+    expect(stderr).toContain(`Was one of these commands meant: ${commands}?\n`)
+    expect((await cli.run(['endpoints', 'list', 'ad'])).stderr).not.toContain(commands)
+  })
+
+  test.concurrent('is a tenant where there is one of that name, with options or without', async () => {
+    await cluster.makeEndpoint('tests', { url: 'https://example.com/' })
+    expect(await cli.json(['endpoints', 'tests'])).toHaveLength(1)
+    expect(await cli.json(['endpoints', 'tests', '--limit', '1'])).toHaveLength(1)
+    expect(await cli.json(['endpoints', '--limit', '1', 'tests'])).toHaveLength(1)
+  })
+})

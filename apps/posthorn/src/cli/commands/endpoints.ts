@@ -32,6 +32,19 @@ export function defineEndpoints(program: Command, runner: Runner): void {
   defineStatus(endpoints, runner)
   defineTest(endpoints, runner)
   defineRemove(endpoints, runner)
+  endpoints.hook('preSubcommand', () => refuseUnknown(endpoints))
+}
+
+function namesOf(endpoints: Command): string[] {
+  return endpoints.commands.map((command) => command.name())
+}
+
+/** A word that is no command is a tenant, behind which only options may stand: more than that was meant for a command. */
+function refuseUnknown(endpoints: Command): void {
+  const [word = '-', next = '-'] = endpoints.args
+  const names = namesOf(endpoints)
+  if (names.includes(word) || word.startsWith('-') || next.startsWith('-')) return
+  endpoints.error(`error: unknown command 'endpoints ${word}': it is one of ${names.join(', ')}, or a tenant alone`)
 }
 
 const theTenant = ['<tenant>', "the tenant's id"] as const
@@ -49,7 +62,9 @@ function defineList(endpoints: Command, { run }: Runner): void {
     run(async ({ out, posthorn }, tenant: string, options: ListOptions) => {
       const client = await posthorn()
       const list = client.endpoints.list(tenant, { limit: pageSize(options) })
-      const pages = listOfTenant(client, tenant, list.pages())
+      const isNamed = endpoints.args[0] === command.name()
+      const meant = isNamed ? '' : `. Was one of these commands meant: ${namesOf(endpoints).join(', ')}?`
+      const pages = listOfTenant(client, tenant, list.pages(), meant)
       await printList(out, pages, options, { columns: endpointColumns, none: 'no endpoints' })
     }),
   )
