@@ -101,6 +101,22 @@ test('every operation has an id of its own, and none ever changes', async () => 
   expect(Object.fromEntries(found)).toMatchObject(operations)
 })
 
+test.for(['/', '/docs/'])('%s leads a browser to the page, with the headers of every answer', async (path) => {
+  const redirect = await fetch(api.url + path, { redirect: 'manual' })
+  expect(redirect.status).toBe(302)
+  expect(Object.fromEntries(redirect.headers)).toMatchObject({
+    location: '/docs',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'cross-origin-resource-policy': 'same-origin',
+    'cache-control': 'no-store',
+  })
+  const page = await api.call('GET', path, { token: null })
+  expect(page).toMatchObject({ status: 200, text: expect.stringContaining('<title>Posthorn API</title>') })
+})
+
 test('the page loads nothing from elsewhere, and its policy forbids it', async () => {
   const page = await api.call('GET', '/docs', { token: null })
   expect(page.status).toBe(200)

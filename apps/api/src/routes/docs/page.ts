@@ -38,6 +38,8 @@ const files: Readonly<Record<string, string>> = {
 /** The contract as a page: Swagger UI, its scripts and styles served by us. */
 export function registerDocsPage(app: App): void {
   const folder = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')))
+  // Whoever looks what answers here, or types a slash too many, is led to it.
+  for (const path of ['/', '/docs/']) app.get(path, (c) => c.redirect('/docs'))
   app.get('/docs', (c) => serve(c, page, 'text/html; charset=utf-8'))
   app.get('/docs/start.js', (c) => serve(c, start, 'text/javascript; charset=utf-8'))
   for (const [name, type] of Object.entries(files)) {
