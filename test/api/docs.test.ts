@@ -101,6 +101,25 @@ test('every operation has an id of its own, and none ever changes', async () => 
   expect(Object.fromEntries(found)).toMatchObject(operations)
 })
 
+test('every operation stands in one group, and each group has its line', async () => {
+  const { body } = await api.call<Document>('GET', '/openapi.json')
+  const groups = body.tags.map(({ name }: Document) => name)
+  expect(groups).toEqual([
+    ...['Tenants', 'Endpoints', 'Events', 'Deliveries', 'Event types'],
+    ...['Jobs', 'API keys', 'Health', 'Docs'],
+  ])
+  for (const { description } of body.tags) expect(description).toMatch(/^[^\n]{5,100}\.$/)
+  const used = new Set<string>()
+  for (const [path, methods] of Object.entries<Document>(body.paths)) {
+    for (const [method, { tags }] of Object.entries<Document>(methods)) {
+      expect(tags, `${method} ${path}`).toHaveLength(1)
+      expect(groups, `${method} ${path}`).toContain(tags[0])
+      used.add(tags[0])
+    }
+  }
+  expect(used.size).toBe(groups.length)
+})
+
 test.for(['/', '/docs/'])('%s leads a browser to the page, with the headers of every answer', async (path) => {
   const redirect = await fetch(api.url + path, { redirect: 'manual' })
   expect(redirect.status).toBe(302)

@@ -2,6 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi'
 import manifest from '../../../package.json' with { type: 'json' }
 import type { App } from '../../app.ts'
 import { json } from '../../http/responses.ts'
+import { tags } from './tags.ts'
 
 export const openapiJson = createRoute({
   method: 'get',
@@ -31,6 +32,7 @@ export function registerOpenapi(app: App): void {
         license: { name: 'MIT' },
       },
       servers: [{ url: '/' }],
+      tags,
       security: [{ token: [] }],
     })
     return c.json(document as Record<string, unknown>, 200)
