@@ -296,6 +296,26 @@ test.concurrent('a list is read as far as it was asked for, over pages, and prin
   expect(new Set(all.map(({ event_id }) => event_id)).size).toBe(430)
 })
 
+test.concurrent('attempts that were not shown are spoken of, of whichever endpoint, and not where the output goes', async () => {
+  const tenant = await tenantWith('/one')
+  await cluster.makeEndpoint(tenant, { url: `${receiver.url}/two`, uid: 'second' })
+  const event = await cluster.publish(tenant, 'a.b', '1')
+  await delivered(tenant, event)
+  await eventually(async () => (await cluster.attempts(tenant, event, 'second')).length === 1, 20_000)
+  const more = '... and there are more: --all, or a higher --limit'
+  const one = await cli.run(['attempts', tenant, event, '-n', '1'])
+  expect(one).toEqual({ code: 0, stdout: expect.stringMatching(/^ENDPOINT .*\nep_.*\n$/), stderr: `${more}\n` })
+  const answered = await cli.run(['attempts', tenant, event, '-n', '1', '--response'])
+  expect(answered).toMatchObject({ code: 0, stderr: `${more}\n` })
+  expect(answered.stdout).toMatch(/^ENDPOINT .*\nep_.*\n {2}date: /)
+  expect(await runOnTerminal(['attempts', tenant, event, '-n', '1'], cli.env)).toMatch(
+    /\r\nep_.*\r\n\.\.\. and there are more: /,
+  )
+  for (const limit of [['-n', '2'], ['--all'], ['--response'], ['-n', '1', '--json']]) {
+    expect(await cli.run(['attempts', tenant, event, ...limit])).toMatchObject({ code: 0, stderr: '' })
+  }
+})
+
 test.concurrent('recover shows its progress: a bar on a terminal, lines in a log, and none in JSON', async () => {
   const tenant = await tenantWith('/ok', { status: 'paused' })
   const events = Array.from({ length: 300 }, (_, n) => ({ type: 'a.b', payload: String(n) }))

@@ -54,16 +54,8 @@ export function defineAttempts(program: Command, { run }: Runner): void {
 async function listAttempts({ out, posthorn }: Session, tenant: string, name: Name, options: Options): Promise<void> {
   const client = await posthorn()
   const pages = listOfTenant(client, tenant, pagesOf(client, tenant, name, pageSize(options)))
-  if (!options.response || out.json) return printList(out, pages, options, { columns, none: 'no attempts yet' })
-  let left = options.all ? Number.POSITIVE_INFINITY : options.limit
-  for await (const { data } of pages) {
-    for (const attempt of data.slice(0, left)) {
-      out.rows([attempt], columns, true)
-      out.item(attempt, () => answerOf(attempt))
-    }
-    left -= data.length
-    if (left <= 0) return
-  }
+  const withAnswers = options.response && !out.json
+  await printList(out, pages, options, { columns, none: 'no attempts yet', ...(withAnswers && { below: answerOf }) })
 }
 
 async function* pagesOf(client: Posthorn, tenant: string, { event, endpoint }: Name, limit: number) {
