@@ -73,12 +73,38 @@ test.each([
   const leases = await leasesOf([lane], 3_500)
   expect(leases).toHaveLength(10)
   const read = leases.filter((lease) => lease.event !== null)
-  // The fourth begins within them.
-  expect(read).toHaveLength(4)
+  expect(read).toHaveLength(3)
   for (const lease of read) expect(lease.event!.payload.toString()).toBe(payload)
   const left = leases.filter((lease) => lease.event === null).map((lease) => lease.eventId)
-  const { events } = await readEventsToSend(bench.pool, left)
+  expect(new Set(leases.map((lease) => lease.bytes))).toEqual(new Set([1_000]))
+  const events = await readEventsToSend(bench.pool, left)
   expect([...events.values()].map((event) => event.payload.toString())).toEqual(left.map(() => payload))
+})
+
+test('a large payload is left, and so is none of the small ones beside it', async () => {
+  const lane = await addLane(bench.pool)
+  const sizes = [64 * 1024 + 1, 10, 64 * 1024, 1024 * 1024, 10]
+  for (const size of sizes) await oweBytes(lane, Buffer.from(`"${'x'.repeat(size - 2)}"`))
+  const leases = await leasesOf([lane], 1_000_000)
+  expect(leases.map((lease) => lease.bytes)).toEqual(sizes)
+  expect(leases.map((lease) => lease.event?.payload.length)).toEqual([undefined, 10, 64 * 1024, undefined, 10])
+})
+
+test('payloads are read byte for byte wherever they are cut', async () => {
+  const lane = await addLane(bench.pool)
+  // Of one, two, three and four bytes a character, so that cuts fall within them; and one that the table keeps compressed.
+  const payloads = ['aé漢\u{1f4ef}', 'z'].map((unit, at) =>
+    Buffer.from(JSON.stringify(unit.repeat(at === 0 ? 40_000 : 700_000))),
+  )
+  payloads.push(Buffer.from('1'))
+  const ids: string[] = []
+  for (const payload of payloads) ids.push(await oweBytes(lane, payload, 'large.one'))
+  const events = await readEventsToSend(bench.pool, [...ids, ids[0]!, '00000000-0000-7000-8000-000000000000'])
+  expect([...events.keys()].sort()).toEqual(ids.toSorted())
+  for (const [at, id] of ids.entries()) {
+    expect(events.get(id)!.type).toBe('large.one')
+    expect(events.get(id)!.payload.equals(payloads[at]!)).toBe(true)
+  }
 })
 
 test('a claim that is asked for no payloads reads none', async () => {
@@ -99,5 +125,9 @@ test('a payload that is no text keeps nothing from being claimed, and is read as
     [1, null],
   ])
   expect((await owedAt(bench.pool, [lane])).map((row) => row.state)).toEqual([1, 1])
-  expect((await readEventsToSend(bench.pool, [id])).events.get(id)!.payload).toEqual(bytes)
+  const large = Buffer.concat(Array.from({ length: 50_000 }, () => bytes))
+  const events = async () => (await readEventsToSend(bench.pool, [id])).get(id)!.payload
+  expect(await events()).toEqual(bytes)
+  await bench.pool.query('update posthorn.event set payload = $1 where id = $2', [large, id])
+  expect((await events()).equals(large)).toBe(true)
 })

@@ -65,6 +65,7 @@ export async function leaseAnyway(bench: Bench, lane: string, count: number): Pr
     probe: false,
     head: false,
     event: null,
+    bytes: null,
   }))
 }
 

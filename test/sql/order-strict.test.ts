@@ -89,6 +89,7 @@ async function claimed(event: string) {
       probe: false,
       head: false,
       event: null,
+      bytes: null,
     }
   )
 }

@@ -186,7 +186,7 @@ test('an event that a redelivery makes owed while its partition is detached keep
   await client.query('commit')
   expect(await dropping).toEqual([])
   expect(await partitions()).toEqual(expect.arrayContaining([`attempt_${day}`, `event_${day}`]))
-  expect((await readEventsToSend(bench.pool, [id])).events.get(id)?.payload.toString()).toBe('old')
+  expect((await readEventsToSend(bench.pool, [id])).get(id)?.payload.toString()).toBe('old')
   const [lease] = await leasesOf(bench, [lane])
   expect(lease).toMatchObject({ eventId: id, number: 2 })
   await settle(bench.pool, [settlementOf(lease!)])

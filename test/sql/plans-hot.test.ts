@@ -185,7 +185,7 @@ describe.each([
 
   test('payloads are read by key from the one partition of each event', async () => {
     const ids = events.slice(0, 400)
-    expect((await readEventsToSend(capture.pool, ids)).events.size).toBe(400)
+    expect((await readEventsToSend(capture.pool, ids)).size).toBe(400)
     expect(expectEventsByKey(await plansOf(/x\.payload/))).toBe(400)
   })
 

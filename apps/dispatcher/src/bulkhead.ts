@@ -28,6 +28,8 @@ export type Bulkhead = {
    * used until `end` is called, after the claim's leases were taken: claims may run side by side.
    */
   allot(aims: readonly LaneAim[], limit: number): Allotment
+  /** The lane has proved itself, and is not slow. */
+  trusts(endpointId: string): boolean
 }
 
 export type Allotment = { aims: LaneAim[]; end(): void }
@@ -93,6 +95,7 @@ export function createBulkhead(deps: { concurrency: number; now: () => number })
     Math.max(1, Math.floor(Math.max(0, room) / Math.max(1, takers)))
 
   return {
+    trusts: (endpointId) => kindOf(lanes.get(endpointId), now()) === 'trusted',
     take(endpointId, ticket) {
       const lane = laneOf(endpointId)
       lane.flying.set(ticket, now())

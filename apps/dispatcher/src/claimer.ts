@@ -6,6 +6,7 @@ import {
   giveBackDeliveries,
   giveBackUnheldDeliveries,
   type Lease,
+  mostBytesWithClaim,
   readEventsToSend,
   type Settlement,
 } from '@posthorn/core/sql'
@@ -19,6 +20,7 @@ import type { Heart } from './heart.ts'
 import type { LaneBook } from './lane-book.ts'
 import { deliveryName } from './log-names.ts'
 import type { Marks } from './marks.ts'
+import { readPayloads, type Unread } from './payload-reader.ts'
 import type { Settler } from './settler.ts'
 import type { Bell } from './signal.ts'
 import type { Timing } from './timing.ts'
@@ -61,19 +63,22 @@ const rowsPerClaim = 400
 /** Side by side, each from lanes of its own, where there is room for large ones: while one commits, the other works. */
 const claimsAtOnce = 2
 const roomForAnother = 200
-/** Of payloads in flight; of those that a claim reads, under the locks of its lanes; and of those that one more statement reads. */
-const maxBytesInFlight = 48 * 1024 * 1024
+/** Of payloads that a claim reads, under the locks of its lanes. */
 const maxBytesPerClaim = 1024 * 1024
-/** A driver holds three times as much while it reads them. */
-const maxBytesPerRead = 4 * 1024 * 1024
-/** How long leases wait for room for their payloads; then they are given back. */
-const bytesWaitMs = 2_000
+/** Of payloads in flight: of small ones, if all slots are taken by them, and of large ones. */
+const maxSmallBytes = 16 * 1024 * 1024
+const maxLargeBytes = 32 * 1024 * 1024
 
 export function startClaimer(deps: ClaimerDeps): Claimer {
   const { pool, book, bell, marks, heart, settler, bulkhead, watchList, timing, concurrency, log } = deps
   const mode = createClaimMode()
-  const pausedBelow = Math.max(1, Math.min(100, concurrency >> 2))
-  const bytes = createByteBudget(maxBytesInFlight)
+  /** Fewer free slots make small claims, and those cost as much as large ones. */
+  const enough = Math.max(1, Math.min(100, concurrency >> 2))
+  const bytes = createByteBudget({
+    max: maxLargeBytes,
+    small: Math.min(mostBytesWithClaim, Math.floor(maxSmallBytes / concurrency)),
+    trusts: bulkhead.trusts,
+  })
   let inFlight = 0
   /** Slots that claims under way may fill. */
   let reserved = 0
@@ -92,15 +97,12 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
   /** Slots for attempts, while what came back is written; a settle that lags behind closes them. */
   const room = (): number => {
     const taken = inFlight + reserved
-    return Math.min(concurrency - taken, concurrency * 4 - taken - settler.pending(), bytes.fits() - reserved)
+    return Math.min(concurrency - taken, concurrency * 4 - taken - settler.pending())
   }
-
-  /** Few free slots make small claims, and those cost as much as large ones. */
-  const enough = (): number => Math.max(1, Math.min(pausedBelow, bytes.most() >> 2))
 
   function landed(count: number): void {
     inFlight -= count
-    if (room() >= enough()) bell.ring()
+    if (room() >= enough) bell.ring()
     if (inFlight === 0) onLanded?.()
   }
 
@@ -122,7 +124,7 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
 
   function mayClaim(): boolean {
     const free = room()
-    if (book.queued() === 0 || free < 1 || (free < enough() && inFlight + reserved > 0)) return false
+    if (book.queued() === 0 || free < 1 || (free < enough && inFlight + reserved > 0)) return false
     if (claims.size === 0) return true
     return claims.size < claimsAtOnce && (free >= roomForAnother || calm()) && doubtful.size === 0
   }
@@ -158,7 +160,8 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
   async function claim(limit: number): Promise<void> {
     const way = mode.next()
     const tried = book.next(lanesPerClaim, way)
-    const { aims, end } = bulkhead.allot(tried, limit)
+    const { aims: allotted, end } = bulkhead.allot(tried, limit)
+    const aims = bytes.cut(allotted)
     if (aims.length < tried.length) {
       const open = new Set(aims.map((aim) => aim.endpointId))
       for (const aim of tried) if (!open.has(aim.endpointId)) book.defer(aim.endpointId)
@@ -176,7 +179,7 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
         perLane: limit,
         graceMs: timing.graceMs,
         dispatcherId,
-        payloadBytes: Math.max(0, Math.min(bytes.left(), maxBytesPerClaim)),
+        payloadBytes: maxBytesPerClaim,
       })
       mode.record(way, performance.now() - startedAt, aims.length)
       const leases = claimed.flatMap((lane) => lane.leases)
@@ -210,63 +213,71 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
   /** Never rejects. */
   async function fly(leases: readonly Lease[], claimedAt: number): Promise<void> {
     const signal = flying.signal
-    const unsent: Lease[] = []
-    /** Their payloads are not read yet. */
-    let waiting: readonly Lease[] = leases
+    const halted = (): boolean => stopped || signal.aborted || !heart.alive()
+    /** Those that are neither sent nor ended. */
+    const unsent = new Set(leases)
     try {
       const versions = new Map<string, number>()
       const uses = new Map<string, number>()
       for (const lease of leases) {
         versions.set(lease.endpointId, Math.max(lease.version, versions.get(lease.endpointId) ?? 0))
         uses.set(lease.eventId, (uses.get(lease.eventId) ?? 0) + 1)
+        bytes.learn(lease.endpointId, lease.bytes ?? 0)
       }
+      const partOf = (lease: Lease): number => Math.ceil((lease.bytes ?? 0) / uses.get(lease.eventId)!)
       const profiles = await retried(() => deps.endpoints.load(versions))
 
-      const send = (lease: Lease, event: EventToSend): void => {
+      const send = (lease: Lease, event: EventToSend, part: number): void => {
         const profile = profiles.get(lease.endpointId)
-        if (stopped || signal.aborted || !heart.alive() || profile === undefined) {
-          unsent.push(lease)
-        } else if (lease.ageMs > deps.flight.maxAgeMs) {
-          finish(expire(lease))
-        } else {
-          // Of a payload that several deliveries share, each has a part.
-          const size = event.payload.length / uses.get(lease.eventId)!
-          bytes.take(size)
-          void attempt({ lease, event, profile, claimedAt }, signal, deps.flight).then((settlement) => {
-            bytes.free(size)
-            finish(settlement)
-          })
+        if (halted() || profile === undefined) {
+          bytes.free(lease.endpointId, part)
+          return
         }
+        unsent.delete(lease)
+        if (lease.ageMs > deps.flight.maxAgeMs) {
+          bytes.free(lease.endpointId, part)
+          finish(expire(lease))
+          return
+        }
+        void attempt({ lease, event, profile, claimedAt }, signal, deps.flight).then((settlement) => {
+          bytes.free(lease.endpointId, part)
+          finish(settlement)
+        })
       }
 
-      waiting = leases.filter((lease) => lease.event === null)
-      for (const lease of leases) if (lease.event !== null) send(lease, lease.event)
-      while (waiting.length > 0) {
-        const ids = [...new Set(waiting.map((lease) => lease.eventId))]
-        const maxBytes = Math.min(bytes.left(), maxBytesPerRead)
-        const { events, left } = await retried(() => readEventsToSend(pool, ids, maxBytes))
-        const read = waiting
-        waiting = read.filter((lease) => left.has(lease.eventId))
-        for (const lease of read) {
-          const event = events.get(lease.eventId)
-          if (event !== undefined) send(lease, event)
-          else if (!left.has(lease.eventId)) {
-            log.error({ delivery: deliveryName(lease) }, 'the payload of an owed event is gone')
-            unsent.push(lease)
-          }
-        }
-        if (waiting.length > 0 && !(await bytes.room(bytesWaitMs))) break
+      for (const lease of leases) {
+        if (lease.event === null) continue
+        const part = partOf(lease)
+        bytes.take(lease.endpointId, part)
+        send(lease, lease.event, part)
       }
+      const gone = (lease: Lease): void =>
+        log.error({ delivery: deliveryName(lease) }, 'the payload of an owed event is gone')
+      const unread: Unread[] = []
+      for (const lease of leases) {
+        if (lease.event !== null) continue
+        if (lease.bytes === null) gone(lease)
+        else unread.push({ lease, bytes: lease.bytes, part: partOf(lease) })
+      }
+      await readPayloads(unread, {
+        bytes,
+        halted,
+        read: (ids) => retried(() => readEventsToSend(pool, ids)),
+        take({ lease, part }, event) {
+          if (event !== undefined) return send(lease, event, part)
+          bytes.free(lease.endpointId, part)
+          gone(lease)
+        },
+      })
     } catch (error) {
       log.warn(
         { err: error, leases: leases.length },
         'what claimed deliveries need could not be read; they are given back',
       )
     }
-    const back = [...unsent, ...waiting]
-    if (back.length === 0) return
-    await giveBack(back)
-    landed(back.length)
+    if (unsent.size === 0) return
+    await giveBack([...unsent])
+    landed(unsent.size)
   }
 
   function finish(settlement: Settlement): void {

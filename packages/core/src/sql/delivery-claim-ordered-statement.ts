@@ -1,4 +1,4 @@
-import { eventsToSend, payloadText } from './send-read.ts'
+import { eventsWithClaim } from './send-read.ts'
 
 /**
  * Claim at ordered lanes: ready -> leased | held.
@@ -133,14 +133,14 @@ with counted as materialized (
 select lane.nth, lane.room, lane.lowest, lane.most, lane.look, lane.stuck, coalesce(sums.met, 0) as met,
   coalesce(sums.taken, 0) as taken, case when lane.head_at is null then sums.last end as last,
   null::uuid as event_id, null::bigint as ticket, null::integer as attempts, null::smallint as step, null::boolean as fresh,
-  null::boolean as keyed, null::bigint as age_ms, null::text as type, null::text as payload
+  null::boolean as keyed, null::bigint as age_ms, null::text as type, null::integer as bytes,
+  null::text as payload
 from lane left join sums on sums.nth = lane.nth
 union all
 select c.nth, null, null, null, null, null, null, null, null, c.event_id, c.ticket, c.attempts, c.step, c.fresh, c.keyed,
-  c.age_ms, null, null
+  c.age_ms, null, null, null
 from changed c where c.free
 union all
 select null, null, null, null, null, null, null, null, null, event.id, null, null, null, null, null, null, event.type,
-  event.payload
-from (${eventsToSend('(select c.event_id from changed c where c.free and $12::bigint > 0) asked', '$12::bigint', payloadText)}) event
-where event.payload is not null`
+  event.bytes, event.payload
+from (${eventsWithClaim('(select c.event_id from changed c where c.free and $12::bigint is not null) asked', '$12::bigint')}) event`

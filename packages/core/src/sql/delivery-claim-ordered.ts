@@ -1,8 +1,15 @@
 import type { Queryable } from '../db/pool.ts'
 import { takeTokens, waitForTokens } from '../rate/bucket.ts'
-import { type Asked, addLease, type ClaimOptions, type LaneClaim, rateOfLane } from './delivery-claim.ts'
+import {
+  type Asked,
+  addLease,
+  type ClaimedEventRow,
+  type ClaimOptions,
+  claimedEvents,
+  type LaneClaim,
+  rateOfLane,
+} from './delivery-claim.ts'
 import { leaseOrdered } from './delivery-claim-ordered-statement.ts'
-import type { EventToSend } from './send-read.ts'
 
 type OrderedLane = {
   event_id: null
@@ -31,7 +38,7 @@ type OrderedLease = {
   age_ms: string
 }
 
-type OrderedEvent = { event_id: string; nth: null; ticket: null; type: string; payload: string }
+type OrderedEvent = { nth: null; ticket: null } & ClaimedEventRow
 
 /** Claims from ordered lanes, locked in the transaction under way. */
 export async function leaseOrderedDeliveries(
@@ -59,16 +66,14 @@ export async function leaseOrderedDeliveries(
     ],
   })
   const claims: LaneClaim[] = []
-  const events = new Map<string, EventToSend>()
-  for (const row of rows)
-    if (isEvent(row)) events.set(row.event_id, { type: row.type, payload: Buffer.from(row.payload) })
+  const events = claimedEvents(rows.filter(isEvent))
   const leases = Map.groupBy(rows.filter(isLease), (row) => row.nth)
   for (const row of rows) {
     if (row.event_id !== null) continue
     const lane = lanes[Number(row.nth) - 1]!
     const claim = claimOf(row, lane)
     for (const lease of leases.get(row.nth) ?? []) {
-      addLease(claim, lease, lane, lease.keyed, events.get(lease.event_id) ?? null)
+      addLease(claim, lease, lane, lease.keyed, events.get(lease.event_id))
     }
     // Where it gave less than it might, and yet not all: the limit of the claim. It is the first in line next time.
     claim.limited = row.taken < row.met && claim.leases.length < row.most

@@ -1,4 +1,4 @@
-import { eventsToSend, payloadText } from './send-read.ts'
+import { eventsWithClaim } from './send-read.ts'
 
 /**
  * Claim: ready -> leased.
@@ -17,8 +17,8 @@ import { eventsToSend, payloadText } from './send-read.ts'
  *   - The lanes are served in the order asked. In any other, a limit that is reached each time would starve the same ones.
  *   - The rows that were locked are found again by their place (planner-guards.ts), which the lock keeps.
  *   - Each lease has a new ticket, drawn after the transaction's id.
- *   - The events of what is leased come with it, each once, while their payloads are small together: it saves a dispatcher one
- *     round trip of three. Of what is large, the lanes' locks would be held for too long.
+ *   - The events of what is leased come with it, each once, and the payloads that are small, while they are so together: it saves a
+ *     dispatcher one round trip of three. Of what is large, the lanes' locks would be held for too long.
  */
 export const lockLanes = `
 select l.endpoint_id, l.ordering, l.reordering, l.rewound, l.version, l.timeout_ms, l.probing,
@@ -82,13 +82,12 @@ with lane as materialized (
 -- The lanes first, then the leases, then the events. Joined, each lane would walk all leases: a third of the claim's time.
 select lane.endpoint_id, lane.room, lane.lowest, null::uuid as event_id, null::bigint as ticket, null::bigint as ready_ticket,
   null::integer as attempts, null::smallint as step, null::boolean as fresh, null::bigint as age_ms, null::text as type,
-  null::text as payload
+  null::integer as bytes, null::text as payload
 from lane
 union all
 select leased.endpoint_id, null, null, leased.event_id, leased.ticket, leased.ready_ticket, leased.attempts, leased.step,
-  leased.fresh, leased.age_ms, null, null
+  leased.fresh, leased.age_ms, null, null, null
 from leased
 union all
-select null, null, null, event.id, null, null, null, null, null, null, event.type, event.payload
-from (${eventsToSend('(select leased.event_id from leased where $11::bigint > 0) asked', '$11::bigint', payloadText)}) event
-where event.payload is not null`
+select null, null, null, event.id, null, null, null, null, null, null, event.type, event.bytes, event.payload
+from (${eventsWithClaim('(select leased.event_id from leased where $11::bigint is not null) asked', '$11::bigint')}) event`

@@ -42,8 +42,10 @@ export type Lease = {
   probe: boolean
   /** The first of its ordering key, for which others may be held: whoever ends it lets the next go. */
   head: boolean
-  /** Null where it was not read: see ClaimOptions. One object for all leases of an event. */
+  /** Null where its payload was not read: see ClaimOptions. One object for all leases of an event. */
   event: EventToSend | null
+  /** Of the payload; null where it was not looked for, or the event is gone. */
+  bytes: number | null
 }
 
 export type LaneClaim = {
@@ -103,7 +105,12 @@ type LeaseRow = {
 }
 
 /** An event of a lease. */
-type EventRow = { event_id: string; ticket: null; type: string; payload: string }
+type EventRow = { event_id: string; ticket: null } & ClaimedEventRow
+
+/** The payload is null where it was left out. */
+export type ClaimedEventRow = { event_id: string; type: string; bytes: number; payload: string | null }
+
+export type ClaimedEvent = Pick<Lease, 'event' | 'bytes'>
 
 /** A locked lane, with where to look in it, and how many it is asked for. */
 export type Asked = Omit<LaneAim, 'rewound'> &
@@ -123,8 +130,8 @@ export type ClaimOptions = {
   /** Milliseconds that a lease outlives the endpoint's time-out. */
   graceMs: number
   dispatcherId: number
-  /** Events are read with what is leased until their payloads are so many bytes together; the others are left. Default 0: none. */
-  payloadBytes?: number
+  /** Small payloads are read with what is leased until they are so many bytes together; of the others the size. Default: neither. */
+  payloadBytes?: number | null
 }
 
 /**
@@ -135,7 +142,7 @@ export async function claimDeliveries(pool: Pool, options: ClaimOptions): Promis
   try {
     return await claim(pool, options)
   } catch (error) {
-    if (!options.payloadBytes || !isNotText(error)) throw error
+    if (!isNotText(error)) throw error
     // A payload that is no text, and so no JSON: nothing was leased. It is sent as it is by whoever reads it by itself.
     return claim(pool, { ...options, payloadBytes: 0 })
   }
@@ -163,7 +170,8 @@ async function claim(pool: Pool, options: ClaimOptions): Promise<LaneClaim[]> {
     const ready = locked.filter((lane) => lane.ordering === 0)
     const ordered = locked.filter((lane) => lane.ordering > 0)
     const limits = shareLimit(options.limit, locked)
-    const payloadBytes = Math.floor((options.payloadBytes ?? 0) / (ready.length > 0 && ordered.length > 0 ? 2 : 1))
+    const kinds = ready.length > 0 && ordered.length > 0 ? 2 : 1
+    const payloadBytes = options.payloadBytes == null ? null : Math.floor(options.payloadBytes / kinds)
     const [first, second] = await answersOf(
       inOneWrite(
         client,
@@ -264,18 +272,14 @@ function gatherByLane(
       rewound: null,
     })
   }
-  const events = new Map<string, EventToSend>()
-  for (const row of rows) {
-    if (row.event_id !== null && row.ticket === null)
-      events.set(row.event_id, { type: row.type, payload: Buffer.from(row.payload) })
-  }
+  const events = claimedEvents(rows.filter((row): row is EventRow => row.event_id !== null && row.ticket === null))
   let taken = 0
   for (const row of rows) {
     if (row.event_id === null || row.ticket === null) continue
     const claim = claims.get(row.endpoint_id)!
     const ready = BigInt(row.ready_ticket)
     if (ready >= claim.nextReady) claim.nextReady = ready + 1n
-    addLease(claim, row, lanes.get(row.endpoint_id)!, false, events.get(row.event_id) ?? null)
+    addLease(claim, row, lanes.get(row.endpoint_id)!, false, events.get(row.event_id))
     taken++
   }
   for (const claim of claims.values()) {
@@ -289,13 +293,20 @@ function gatherByLane(
   return [...claims.values()]
 }
 
+export function claimedEvents(rows: readonly ClaimedEventRow[]): Map<string, ClaimedEvent> {
+  const events = new Map<string, ClaimedEvent>()
+  for (const { event_id: id, type, bytes, payload } of rows)
+    events.set(id, { event: payload === null ? null : { type, payload: Buffer.from(payload) }, bytes })
+  return events
+}
+
 /** Adds the lease of a row to its lane's claim, and widens what that has seen. `head`: see Lease. */
 export function addLease(
   claim: LaneClaim,
   row: Omit<LeaseRow, 'endpoint_id' | 'ready_ticket'>,
   lane: Asked,
   head: boolean,
-  event: EventToSend | null,
+  claimed: ClaimedEvent | undefined,
 ): void {
   // The lane's older leases, if any, all have lower tickets than the ones just drawn.
   const ticket = BigInt(row.ticket)
@@ -313,6 +324,7 @@ export function addLease(
     watched: lane.watched,
     probe: lane.probing,
     head,
-    event,
+    event: claimed?.event ?? null,
+    bytes: claimed?.bytes ?? null,
   })
 }

@@ -1,36 +1,54 @@
 import type { Pool, Queryable } from '../db/pool.ts'
 import { beginGuarded, pipelinedTransaction } from './pipelined-transaction.ts'
 
+/** Larger payloads never come with a claim: while one is read the lanes are locked. */
+export const mostBytesWithClaim = 64 * 1024
+
 /**
  * The events that the rows of `source` name in `event_id`, each once. The lateral join prunes to the one partition of each id; `id = any(...)` would probe
  * every partition for every id. The limit keeps the join in that direction: planned while a day's partition held a handful
  * of rows, it was turned round, and read the whole day for every claim, 562 us a payload instead of 19, until the statistics came.
- *
- * A payload is left out once those before it have so many bytes: the frame needs no sort, and the length of one that is stored
- * out of line is read without it.
  */
-export const eventsToSend = (source: string, maxBytes: string, payload = 'e.payload'): string => `
-select e.id, e.type,
-  case when sum(octet_length(e.payload)) over (rows between unbounded preceding and current row) - octet_length(e.payload) < ${maxBytes}
-    then ${payload} end as payload
-from (select distinct event_id as id from ${source}) u
+const eventsOf = (source: string): string => `
+(select distinct event_id as id from ${source}) u
 cross join lateral (select x.id, x.type, x.payload from posthorn.event x where x.id = u.id limit 1) e`
 
 /**
+ * For a claim: the size of each payload, and the payloads of up to `mostBytesWithClaim`, as text, until they are `maxBytes` together: the
+ * frame needs no sort, and the length of one that is stored out of line is read without it.
+ *
  * A payload is JSON, and so it is UTF-8; as text it is half as long on its way, and in the driver's memory, as a bytea is. One that
- * is not fails the statement with `notText`.
+ * is not fails the statement: see `isNotText`.
  */
-export const payloadText = "convert_from(e.payload, 'UTF8')"
+export const eventsWithClaim = (source: string, maxBytes: string): string => `
+select e.id, e.type, octet_length(e.payload) as bytes,
+  case when octet_length(e.payload) <= ${mostBytesWithClaim}
+      and sum(octet_length(e.payload)) filter (where octet_length(e.payload) <= ${mostBytesWithClaim})
+        over (rows between unbounded preceding and current row) <= ${maxBytes}
+    then convert_from(e.payload, 'UTF8') end as payload
+from ${eventsOf(source)}`
 
 /** SQLSTATE character_not_in_repertoire. */
-const notText = '22021'
+export const isNotText = (error: unknown): boolean => (error as { code?: string }).code === '22021'
 
-export const isNotText = (error: unknown): boolean => (error as { code?: string }).code === notText
+const sliceBytes = 64 * 1024
 
-// Guarded besides, for the planner does not know of the pruning.
-const source = 'unnest($1::uuid[]) as asked(event_id)'
-const asText = { name: 'events-to-send', text: eventsToSend(source, '$2::bigint', payloadText) }
-const asBytes = { name: 'events-to-send-bytes', text: eventsToSend(source, '$2::bigint') }
+/**
+ * Payloads in slices, so that a driver has no more than one of them at a time: of a message of 1 MiB it keeps 4 MiB of buffers for
+ * its garbage collector. Byte for byte as a character each: cut anywhere, and as long on its way as the bytes are, where they are ASCII.
+ * The concatenation unpacks a payload once, and not for each slice.
+ */
+const slices = (slice: string): string => `
+select e.id, e.type, octet_length(e.payload) as bytes, s.first - 1 as at, ${slice} as slice
+from (select e.id, e.type, e.payload || ''::bytea as payload from ${eventsOf('unnest($1::uuid[]) as asked(event_id)')} offset 0) e
+cross join lateral generate_series(1, octet_length(e.payload), ${sliceBytes}) as s(first)`
+
+const asText = {
+  name: 'payload-slices',
+  text: slices(`convert_from(substring(e.payload from s.first for ${sliceBytes}), 'LATIN1')`),
+}
+// With a zero byte it is no text of any kind.
+const asBytes = { name: 'payload-slices-bytes', text: slices(`substring(e.payload from s.first for ${sliceBytes})`) }
 
 const selectEndpoints = `
 select e.id, e.url, e.version, e.timeout_ms, e.retry_schedule, e.header_names, e.headers_sealed,
@@ -43,33 +61,35 @@ where e.id = any($1::uuid[])`
 
 export type EventToSend = { type: string; payload: Buffer }
 
-type EventRow = { id: string; type: string; payload: string | Buffer | null }
+type SliceRow = { id: string; type: string; bytes: number; at: number; slice: string | Buffer }
 
 /**
- * The type and the payload's bytes of each event, once however many deliveries it has. Of payloads with more than `maxBytes`
- * together some are left out, and named in `left`; never all.
+ * The type and the payload's bytes of each event, once however many deliveries it has. Callers bound what they ask for; an event
+ * that is gone is not in the answer.
  */
-export async function readEventsToSend(
-  pool: Pool,
-  ids: readonly string[],
-  maxBytes = Number.MAX_SAFE_INTEGER,
-): Promise<{ events: Map<string, EventToSend>; left: Set<string> }> {
-  const read = async (statement: typeof asText): Promise<EventRow[]> =>
-    pipelinedTransaction(pool, beginGuarded, async (client) => {
-      const values = [ids, Math.max(1, Math.floor(maxBytes))]
-      return (await client.query<EventRow>({ ...statement, values })).rows
-    })
+export async function readEventsToSend(pool: Pool, ids: readonly string[]): Promise<Map<string, EventToSend>> {
+  // Guarded, for the planner does not know of the pruning.
+  const read = async (statement: typeof asText): Promise<SliceRow[]> =>
+    pipelinedTransaction(
+      pool,
+      beginGuarded,
+      async (client) => (await client.query<SliceRow>({ ...statement, values: [ids] })).rows,
+    )
   const rows = await read(asText).catch((error: unknown) => {
     if (!isNotText(error)) throw error
     return read(asBytes)
   })
   const events = new Map<string, EventToSend>()
-  const left = new Set<string>()
-  for (const { id, type, payload } of rows) {
-    if (payload === null) left.add(id)
-    else events.set(id, { type, payload: Buffer.from(payload) })
+  for (const { id, type, bytes, at, slice } of rows) {
+    let event = events.get(id)
+    if (event === undefined) {
+      event = { type, payload: Buffer.alloc(bytes) }
+      events.set(id, event)
+    }
+    if (typeof slice === 'string') event.payload.write(slice, at, 'latin1')
+    else slice.copy(event.payload, at)
   }
-  return { events, left }
+  return events
 }
 
 export type EndpointToSend = {
