@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, within } from '../support/wait.ts'
 import { type ApiUnderTest, operatorToken, startApiUnderTest } from './api-under-test.ts'
@@ -188,6 +189,34 @@ test('past the most connections a further one is closed, and room is there again
     await narrow.stop()
   }
 })
+
+test.each([
+  ['for want of room', operatorToken, 503, 'overloaded'],
+  ['for its token', 'phk_unknown', 401, 'unauthorized'],
+])(
+  'a request that is refused %s while its body is still coming: the next one on the connection is answered',
+  async (_, token, status, code) => {
+    const small = await startApiUnderTest({ limits: { maxBodyBytesAtOnce: 100_000 } })
+    try {
+      const socket = open(small)
+      const length = 200_000
+      socket.write(
+        `POST /v1/tenants/acme/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n{`,
+      )
+      const answers = readToEnd(socket)
+      await once(socket, 'data')
+      // A slow line: it takes longer than a second until all of it is out.
+      await sleep(1_000)
+      socket.write(Buffer.alloc(length - 1, 'x'))
+      socket.write(get('/healthz', 'connection: close\r\n'))
+      const [first, second] = (await answers).split(/(?=HTTP\/1\.1 200)/)
+      expectProblem(first!, status, code)
+      expect(second).toMatch(/^HTTP\/1\.1 200 OK/)
+    } finally {
+      await small.stop()
+    }
+  },
+)
 
 describe('headers of every answer', () => {
   test('are safe, on errors and on what is no route too', async () => {

@@ -7,6 +7,7 @@ import { createApi } from './create-api.ts'
 import { ApiProblem } from './http/api-problem.ts'
 import { createByteBudget } from './http/byte-budget.ts'
 import { answerClientErrors } from './http/client-errors.ts'
+import { drainUnread } from './http/drain-unread.ts'
 import { trackConnections } from './http/open-connections.ts'
 import { problemResponse } from './http/problem-response.ts'
 import { addSecurityHeaders } from './http/security-headers.ts'
@@ -57,11 +58,14 @@ export async function startApi(options: StartApiOptions): Promise<RunningApi> {
     {
       errorHandler: (error) =>
         problemResponse(new ApiProblem(error instanceof RequestError ? 'malformed_request' : 'internal_error')),
+      // Cuts a connection half a second after its answer; `drainUnread` is more patient.
+      autoCleanupIncoming: false,
     },
   )
   const server = createServer(toServerOptions(limits), (request, response) => {
     if (!stopping && api.publishDirectly(request, response, bodies)) return
     addSecurityHeaders(response)
+    drainUnread(request, response)
     void listener(request, response)
   })
   server.maxConnections = options.config.maxConnections
