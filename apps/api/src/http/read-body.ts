@@ -44,6 +44,8 @@ export function readIncoming(
   const onEnd = (): void => {
     release()
     resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts, length))
+    // What waits for the answer's end would keep them.
+    parts.length = 0
   }
   const onBreak = (error?: Error): void => refuse(endedEarly(error))
   function refuse(problem: ApiProblem): void {
