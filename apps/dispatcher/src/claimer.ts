@@ -222,9 +222,10 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
       for (const lease of leases) {
         versions.set(lease.endpointId, Math.max(lease.version, versions.get(lease.endpointId) ?? 0))
         uses.set(lease.eventId, (uses.get(lease.eventId) ?? 0) + 1)
-        bytes.learn(lease.endpointId, lease.bytes ?? 0)
       }
+      // Of a payload that several deliveries share, each has a part.
       const partOf = (lease: Lease): number => Math.ceil((lease.bytes ?? 0) / uses.get(lease.eventId)!)
+      for (const lease of leases) bytes.learn(lease.endpointId, partOf(lease))
       const profiles = await retried(() => deps.endpoints.load(versions))
 
       const send = (lease: Lease, event: EventToSend, part: number): void => {

@@ -6,7 +6,7 @@ export type Unread = {
   lease: Lease
   /** Of the whole payload. */
   bytes: number
-  /** Of it, what this lease answers for: of a payload that several deliveries share, each has a part. */
+  /** What this lease answers for of it: less than the whole where others share it. */
   part: number
 }
 
