@@ -24,7 +24,20 @@ async function publishOnce(client: PoolClient, tenant: string): Promise<{ ms: nu
   return { ms, owed: result.events[0]!.deliveries }
 }
 
-test('with 10,000 filters of one tenant, a publish stays under 50 ms', async () => {
+/** The yardstick: one condition looked at 10,000 times, and nothing else. It and a publish find the machine equally busy. @returns ms */
+async function lookAtConditions(client: PoolClient): Promise<number> {
+  const before = performance.now()
+  await client.query(
+    // By way of the number, or it would be looked at once.
+    `select count(*) from generate_series(1, 10000) n
+     where jsonb_path_match(case when n > 0 then $1::jsonb end, '$.data.customer.id == "cus_2"')`,
+    [payload],
+  )
+  return performance.now() - before
+}
+
+/** Two to six times by themselves; `pnpm bench filters` tells the milliseconds. */
+test('with 10,000 filters of one tenant, a publish costs less than ten times a look at as many conditions', async () => {
   const kinds = {
     'one condition': (n: number) => ({ path: '/data/customer/id', equals: `cus_${n + 2}` }),
     'three conditions': () => ({
@@ -47,14 +60,17 @@ test('with 10,000 filters of one tenant, a publish stays under 50 ms', async () 
     await bench.pool.query('vacuum analyze posthorn.endpoint')
     const client = await bench.pool.connect()
     const tries: number[] = []
+    const yardstick: number[] = []
     for (let n = 0; n < 12; n++) {
       const { ms, owed } = await publishOnce(client, tenant)
       expect(owed).toBe(1)
       tries.push(ms)
+      yardstick.push(await lookAtConditions(client))
     }
     client.release()
-    // What it takes: others have the machine besides.
-    expect(Math.min(...tries), kind).toBeLessThan(50)
+    // What they take: others have the machine besides.
+    const ratio = Math.min(...tries) / Math.min(...yardstick)
+    expect(ratio, kind).toBeLessThan(10)
   }
 })
 
