@@ -198,11 +198,18 @@ test.each([
   async (_, token, status, code) => {
     const small = await startApiUnderTest({ limits: { maxBodyBytesAtOnce: 100_000 } })
     try {
-      const socket = open(small)
       const length = 200_000
-      socket.write(
-        `POST /v1/tenants/acme/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n{`,
-      )
+      const head = (bearer: string): string =>
+        `POST /v1/tenants/acme/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${bearer}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n{`
+      // One is past the bound already.
+      const holder = open(small)
+      holder.write(head(operatorToken) + ' '.repeat(length / 2))
+      await eventually(async () => {
+        const asked = await small.call('POST', '/v1/tenants/acme/events', { json: 'x'.repeat(length) })
+        return asked.status === 503
+      }, 5_000)
+      const socket = open(small)
+      socket.write(head(token))
       const answers = readToEnd(socket)
       await once(socket, 'data')
       // A slow line: it takes longer than a second until all of it is out.
@@ -212,6 +219,7 @@ test.each([
       const [first, second] = (await answers).split(/(?=HTTP\/1\.1 200)/)
       expectProblem(first!, status, code)
       expect(second).toMatch(/^HTTP\/1\.1 200 OK/)
+      holder.destroy()
     } finally {
       await small.stop()
     }

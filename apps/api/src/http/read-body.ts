@@ -32,8 +32,9 @@ export function readIncoming(
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const parts: Buffer[] = []
   let length = 0
+  const holding = bodies?.open()
   const onData = (chunk: Buffer): void => {
-    if (bodies?.take(chunk.length) === false) {
+    if (holding?.take(chunk.length) === false) {
       refuse(tooMuchAtOnce())
       return
     }
@@ -58,7 +59,7 @@ export function readIncoming(
   function release(): void {
     incoming.off('data', onData).off('end', onEnd).off('error', onBreak).off('close', onBreak)
   }
-  outgoing.once('close', () => bodies?.give(length))
+  outgoing.once('close', () => holding?.close())
   incoming.on('data', onData).on('end', onEnd).on('error', onBreak).on('close', onBreak)
   // Neither event would come any more.
   if (incoming.readableEnded) onEnd()

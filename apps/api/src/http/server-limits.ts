@@ -12,7 +12,7 @@ export type ServerLimits = {
   keepAliveMs: number
   /** One on which nothing moves, in either direction, is cut: whoever does not read its answer. */
   silenceMs: number
-  /** Bytes of bodies that are held at once, of all connections together: past it requests are refused. */
+  /** Bytes of bodies that are held at once, of all connections together, and one body besides: past it requests are refused. */
   maxBodyBytesAtOnce: number
   /** How often the time limits of headers and requests are looked at. */
   checkEveryMs: number
@@ -26,8 +26,8 @@ export const defaultLimits: ServerLimits = {
   keepAliveMs: 30_000,
   // Longer than the test of an endpoint waits for its first attempt.
   silenceMs: 90_000,
-  // The largest request and a few others. On its way into the database each byte is there four times.
-  maxBodyBytesAtOnce: 20 * 1024 * 1024,
+  // As many as keep the database busy. On its way there each byte is in memory four times, and more lie about until they are collected.
+  maxBodyBytesAtOnce: 8 * 1024 * 1024,
   checkEveryMs: 2_000,
 }
 

@@ -28,7 +28,7 @@ export type GathererOptions = {
 
 /** One commit carries at most so much. */
 const maxEvents = 512
-const maxBytes = 4 * 1024 * 1024
+const maxBytes = 1024 * 1024
 /** Those of a failed batch that go alone, at once. */
 const aloneAtOnce = 4
 /** Publishes that wait longer for their key, each with a connection of its own. */
