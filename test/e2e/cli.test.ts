@@ -159,6 +159,20 @@ test.concurrent('a payload is published byte for byte: from an argument, a file,
   }
 })
 
+test.concurrent('an event that nobody is owed is published, and who typed it is told what to look at', async () => {
+  const tenant = await tenantWith('/choosy', { event_types: ['order.*'] })
+  for (const name of [tenant, `${tenant}-mistyped`]) {
+    expect(await cli.run(['publish', name, 'invoice.paid', '1'])).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^evt_\w+ invoice\.paid, owed to 0 endpoints\n$/),
+      stderr: `Nobody is owed it: is ${name} the right tenant? \`posthorn endpoints ${name}\` lists its endpoints, of which none takes it: see their status, types, channels and filters\n`,
+    })
+  }
+  expect(await cli.run(['publish', tenant, 'order.made', '1'])).toMatchObject({ code: 0, stderr: '' })
+  const asJson = await cli.run(['publish', tenant, 'invoice.paid', '1', '--json'])
+  expect(asJson).toMatchObject({ code: 0, stdout: expect.stringContaining('"deliveries":0'), stderr: '' })
+})
+
 describe('wrong usage', () => {
   test.concurrent.for<[string[], RegExp, { input?: string | Uint8Array }?]>([
     [[], /Usage: posthorn \[options\] \[command\]/],
