@@ -200,6 +200,17 @@ test('the SQL of the README and the pages, as it stands', async () => {
     await client.query(`select posthorn.publish('acme', 'invoice.paid', '{}')`)
     await client.query('reset role')
 
+    // A jsonb must be cast, and is sent as the cast has it.
+    const body = `'{ "total":99.50,"id":1 }'::jsonb`
+    await expect(client.query(`select posthorn.publish('acme', 'x.y', ${body})`)).rejects.toMatchObject({
+      code: '42883',
+    })
+    await client.query(`select posthorn.publish('acme', 'x.y', ${body}::text)`)
+    const cast = await client.query(
+      `select convert_from(payload, 'UTF8') as payload from posthorn.event where type = 'x.y'`,
+    )
+    expect(cast.rows).toEqual([{ payload: '{"id": 1, "total": 99.50}' }])
+
     // The role is there already, as the page says: the second line is for the owner in any case.
     const [createRole, grantPublisher] = make!.trim().split('\n')
     await expect(client.query(createRole!)).rejects.toMatchObject({ code: '42710' })
