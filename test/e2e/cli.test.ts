@@ -243,7 +243,7 @@ describe('what keeps a command from its API has an error of its own', () => {
     const { code, stderr } = await cli.run(['tenants'], { env: { POSTHORN_API_KEY: 'phk_of-somebody-else' } })
     expect(code).toBe(4)
     expect(stderr).toMatch(
-      /does not know the key from POSTHORN_API_KEY: .*Set POSTHORN_API_KEY to a key of this one\n$/,
+      /does not know the key from POSTHORN_API_KEY, which .*: set POSTHORN_API_KEY to a key of this one\n$/,
     )
     expect(stderr).not.toContain('of-somebody-else')
   })
