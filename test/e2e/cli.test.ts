@@ -51,6 +51,8 @@ describe('each command', () => {
     expect(endpoints.stdout).toMatch(
       /^ENDPOINT +UID +STATUS +TYPES +URL\nep_\w+ +enabled +order\.\*,x\.y +https:.*\nep_\w+ +main +enabled +all /,
     )
+    const show = ['endpoints', 'show', tenant, 'main']
+    expect((await cli.run(show)).stdout).toMatch(/\nattempts {2}none made since \S+Z\nlatency {3}none\n/)
     const published = await cli.run(['publish', tenant, 'invoice.paid', '{"total":99.50}'])
     const event = /^(evt_\w+) invoice\.paid, owed to 1 endpoint\n$/.exec(published.stdout)?.[1] ?? ''
     expect(event).not.toBe('')
@@ -66,7 +68,9 @@ describe('each command', () => {
     expect((await cli.run(['redeliver', tenant, name])).stdout).toMatch(
       new RegExp(`^${name} is (pending|in_flight|succeeded)\n$`),
     )
-    expect((await cli.run(['endpoints', 'show', tenant, 'main'])).stdout).toMatch(/^endpoint {2}ep_\w+\nuid {7}main\n/)
+    const shown = await cli.run(show)
+    expect(shown.stdout).toMatch(/^endpoint {2}ep_\w+\nuid {7}main\n/)
+    expect(shown.stdout).toMatch(/\nattempts {2}100\.0 % of [12] succeeded since \S+Z\n/)
     expect((await cli.run(['endpoints', 'pause', tenant, 'main'])).stdout).toMatch(/^ep_\w+ is paused\n$/)
     expect((await cli.run(['endpoints', 'enable', tenant, 'main'])).stdout).toMatch(/^ep_\w+ is enabled\n$/)
     expect((await cli.run(['endpoints', 'test', tenant, 'main'])).stdout).toMatch(
