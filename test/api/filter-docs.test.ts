@@ -45,7 +45,7 @@ test.each(examples)('$filter', async ({ filter, rows }) => {
 })
 
 test('the answer that the page shows is the one that is given', async () => {
-  const input = /-d '(\{"url":[\s\S]*?)'\n/.exec(page)![1]!
+  const input = /-d '(\{"uid":[\s\S]*?)'\n/.exec(page)![1]!
   const asked = /matches -d '(.*)'\n/.exec(page)![1]!
   const shown = JSON.parse(/```\n(\{"data":[\s\S]*?)```/.exec(page)![1]!)
   const made = await raw('/v1/tenants/shown/endpoints', input)

@@ -217,6 +217,13 @@ describe('errors say what to do', () => {
     expect(error).toMatchObject({ code: 'forbidden', status: 403, message: expect.stringContaining('operator key') })
   })
 
+  test('what is not found, by the very path that was asked for', async () => {
+    const error = await errorOf(posthorn.endpoints.get('acme', 'no/such one'))
+    expect(error.message).toMatch(
+      /^GET \/v1\/tenants\/acme\/endpoints\/no%2Fsuch%20one was refused \(404 not_found\): /,
+    )
+  })
+
   test('a server that is not there', async () => {
     const port = await freePort()
     const client = new Posthorn({ url: `http://127.0.0.1:${port}`, apiKey: operatorToken, retries: 1 })

@@ -174,11 +174,22 @@ test('another encryption key than the one that sealed, and one that is none', as
 test('an API that is not there, and a key that is wrong', async () => {
   const away = await doctor({ POSTHORN_URL: `http://127.0.0.1:${await freePort()}` })
   expect(away.code).toBe(1)
-  expect(away.of('api')).toMatchObject([{ state: 'fail', message: expect.stringMatching(/cannot be reached/) }])
+  // What to do is said once.
+  expect(away.of('api')).toMatchObject([
+    {
+      state: 'fail',
+      message: expect.stringMatching(/cannot be reached \(ECONNREFUSED\)$/),
+      todo: 'start it (npx -y pnpm@12 start), or say where it is with --url or POSTHORN_URL',
+    },
+  ])
   const wrong = await doctor({ POSTHORN_API_KEY: 'phk_of-somebody-else' })
   expect(wrong.code).toBe(1)
   expect(wrong.of('api key')).toMatchObject([
-    { state: 'fail', message: expect.stringMatching(/does not know the key/) },
+    {
+      state: 'fail',
+      message: expect.stringMatching(/does not know the key from POSTHORN_API_KEY, which .* another Posthorn$/),
+      todo: 'set POSTHORN_API_KEY to a key of this one',
+    },
   ])
   expect(JSON.stringify(wrong.checks)).not.toContain('of-somebody-else')
   const key = await cluster.call('POST', '/api-keys', { json: { name: 't', kind: 'tenant', tenant_id: 'one' } })

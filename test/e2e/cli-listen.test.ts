@@ -84,7 +84,7 @@ test.concurrent('forwards the bytes and headers that were sent, and answers what
   await local.close()
   const second = await cluster.publish('forward', 'invoice.paid', '2')
   await listening.process.waitForLine(
-    /^ {2}→ http:\S+ gave no answer \(ECONNREFUSED\): does it listen there\?: Posthorn is answered 502$/u,
+    /^ {2}→ http:\S+\/hooks gave no answer \(ECONNREFUSED\), so Posthorn is answered 502: is your server up\?$/u,
     20_000,
   )
   // It is settled a moment after it was answered.

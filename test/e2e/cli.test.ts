@@ -51,6 +51,8 @@ describe('each command', () => {
     expect(endpoints.stdout).toMatch(
       /^ENDPOINT +UID +STATUS +TYPES +URL\nep_\w+ +enabled +order\.\*,x\.y +https:.*\nep_\w+ +main +enabled +all /,
     )
+    const show = ['endpoints', 'show', tenant, 'main']
+    expect((await cli.run(show)).stdout).toMatch(/\nattempts {2}none made since \S+Z\nlatency {3}none\n/)
     const published = await cli.run(['publish', tenant, 'invoice.paid', '{"total":99.50}'])
     const event = /^(evt_\w+) invoice\.paid, owed to 1 endpoint\n$/.exec(published.stdout)?.[1] ?? ''
     expect(event).not.toBe('')
@@ -66,7 +68,9 @@ describe('each command', () => {
     expect((await cli.run(['redeliver', tenant, name])).stdout).toMatch(
       new RegExp(`^${name} is (pending|in_flight|succeeded)\n$`),
     )
-    expect((await cli.run(['endpoints', 'show', tenant, 'main'])).stdout).toMatch(/^endpoint {2}ep_\w+\nuid {7}main\n/)
+    const shown = await cli.run(show)
+    expect(shown.stdout).toMatch(/^endpoint {2}ep_\w+\nuid {7}main\n/)
+    expect(shown.stdout).toMatch(/\nattempts {2}100\.0 % of [12] succeeded since \S+Z\n/)
     expect((await cli.run(['endpoints', 'pause', tenant, 'main'])).stdout).toMatch(/^ep_\w+ is paused\n$/)
     expect((await cli.run(['endpoints', 'enable', tenant, 'main'])).stdout).toMatch(/^ep_\w+ is enabled\n$/)
     expect((await cli.run(['endpoints', 'test', tenant, 'main'])).stdout).toMatch(
@@ -159,6 +163,20 @@ test.concurrent('a payload is published byte for byte: from an argument, a file,
   }
 })
 
+test.concurrent('an event that nobody is owed is published, and who typed it is told what to look at', async () => {
+  const tenant = await tenantWith('/choosy', { event_types: ['order.*'] })
+  for (const name of [tenant, `${tenant}-mistyped`]) {
+    expect(await cli.run(['publish', name, 'invoice.paid', '1'])).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^evt_\w+ invoice\.paid, owed to 0 endpoints\n$/),
+      stderr: `Nobody is owed it: is ${name} the right tenant? \`posthorn endpoints ${name}\` lists its endpoints, of which none takes it: see their status, types, channels and filters\n`,
+    })
+  }
+  expect(await cli.run(['publish', tenant, 'order.made', '1'])).toMatchObject({ code: 0, stderr: '' })
+  const asJson = await cli.run(['publish', tenant, 'invoice.paid', '1', '--json'])
+  expect(asJson).toMatchObject({ code: 0, stdout: expect.stringContaining('"deliveries":0'), stderr: '' })
+})
+
 describe('wrong usage', () => {
   test.concurrent.for<[string[], RegExp, { input?: string | Uint8Array }?]>([
     [[], /Usage: posthorn \[options\] \[command\]/],
@@ -169,8 +187,9 @@ describe('wrong usage', () => {
     [['deliveries', 'acme', '--since', 'yesterday'], /Write a duration, such as 90s/],
     [['deliveries', 'acme', '--limit', '0'], /Write a whole number from 1/],
     [['deliveries', 'acme', '--sicne', '1h'], /unknown option '--sicne'\n\(Did you mean --since\?\)/],
-    [['attempts', 'acme', '/'], /evt_\.\.\.\/ep_\.\.\./],
-    [['redeliver', 'acme', 'evt_1'], /A delivery is named evt_\.\.\.\/ep_\.\.\./],
+    [['attempts', 'acme', '/'], /^posthorn: a delivery is named evt_\.\.\.\/ep_\.\.\., .*: \/ is none\n$/],
+    [['attempts', 'acme', ''], /^posthorn: name an event, evt_\.\.\., or a delivery, evt_\.\.\.\/ep_\.\.\.\n$/],
+    [['redeliver', 'acme', 'evt_1'], /^posthorn: a delivery is named evt_\.\.\.\/ep_\.\.\., .*: evt_1 is none\n$/],
     [['recover', 'acme', 'main'], /required option '--since <when>' not specified/],
     [['recover', 'acme', 'main', '--since', '1h', '--states', 'lost'], /Write some of failed, canceled, missed/],
     [['endpoints', 'add', 'acme', 'https://example.com/', '--filter', '[1]'], /Write a JSON object/],
@@ -228,7 +247,7 @@ describe('what keeps a command from its API has an error of its own', () => {
     const { code, stderr } = await cli.run(['tenants'], { env: { POSTHORN_API_KEY: 'phk_of-somebody-else' } })
     expect(code).toBe(4)
     expect(stderr).toMatch(
-      /does not know the key from POSTHORN_API_KEY: .*Set POSTHORN_API_KEY to a key of this one\n$/,
+      /does not know the key from POSTHORN_API_KEY, which .*: set POSTHORN_API_KEY to a key of this one\n$/,
     )
     expect(stderr).not.toContain('of-somebody-else')
   })

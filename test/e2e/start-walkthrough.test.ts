@@ -41,10 +41,12 @@ test('from nothing to a verified webhook, by the commands that the banner shows'
   }
 
   const [endpoint, event] = (await paste(banner, folder.path)).filter(Boolean).map((line) => JSON.parse(line))
-  expect(endpoint.secret).toMatch(/^whsec_/)
+  expect(endpoint).toMatchObject({ uid: 'main', secret: expect.stringMatching(/^whsec_/) })
   const line = await start.process.waitForLine(/^[✓✗]/u, 10_000)
   expect(line).toMatch(new RegExp(`^✓ invoice\\.paid ${event.id} verified \\(v1\\), 15 bytes, \\d+ ms$`))
   expect(await delivered(start, event.id)).toMatchObject({ attempts: 1, last_status: 200 })
+  // A second go registers nothing a second time, which would have each event come twice.
+  await expect(paste(banner, folder.path)).rejects.toMatchObject({ stdout: expect.stringContaining('"uid_taken"') })
 
   // Quiet: nothing but the banner and the line.
   expect(start.process.output().replace(banner, '').trim()).toBe(line)

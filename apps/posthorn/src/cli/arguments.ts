@@ -1,5 +1,7 @@
 import { parseDuration } from '@posthorn/core/duration'
 import { InvalidArgumentError } from 'commander'
+import { printable } from './output.ts'
+import { UsageError } from './usage-error.ts'
 
 const timePattern = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/i
 
@@ -54,16 +56,16 @@ export function listOf(text: string, before: string[] = []): string[] {
 
 export type DeliveryName = { event: string; endpoint: string }
 
-/** A delivery's name is the pair: `evt_.../ep_...`, or an endpoint's uid behind the slash. */
+/**
+ * A delivery's name is the pair: `evt_.../ep_...`, or an endpoint's uid behind the slash.
+ * @throws UsageError
+ */
 export function deliveryName(text: string): DeliveryName {
   const slash = text.indexOf('/')
   if (slash <= 0 || slash === text.length - 1) {
-    throw new InvalidArgumentError('A delivery is named evt_.../ep_..., as `posthorn deliveries` shows it.')
+    throw new UsageError(
+      `a delivery is named evt_.../ep_..., as \`posthorn deliveries\` shows it: ${printable(text.slice(0, 200))} is none`,
+    )
   }
   return { event: text.slice(0, slash), endpoint: text.slice(slash + 1) }
-}
-
-/** The same, for an argument that may be repeated. */
-export function deliveryNames(text: string, before: DeliveryName[] = []): DeliveryName[] {
-  return [...before, deliveryName(text)]
 }

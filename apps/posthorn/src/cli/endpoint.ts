@@ -22,8 +22,10 @@ export const endpointColumns: readonly Column<Endpoint>[] = [
 /** An endpoint and how it does, a line for each. */
 export function describeEndpoint(endpoint: Endpoint, stats: Stats, out: Output): string {
   const { backlog, lane, latency_ms: latency } = stats
-  const success =
-    stats.success_rate === null ? 'none' : `${(stats.success_rate * 100).toFixed(1)} % of ${stats.attempts}`
+  const attempts =
+    stats.success_rate === null
+      ? 'none made'
+      : `${(stats.success_rate * 100).toFixed(1)} % of ${stats.attempts} succeeded`
   const owed = `${backlog.pending} pending, ${backlog.scheduled} scheduled, ${backlog.in_flight} in flight`
   const rows: [string, string][] = [
     ['endpoint', endpoint.id],
@@ -32,7 +34,7 @@ export function describeEndpoint(endpoint: Endpoint, stats: Stats, out: Output):
     ['status', out.style(styles[endpoint.status], statusOf(endpoint))],
     ['types', endpoint.event_types?.join(', ') ?? 'all'],
     ['ordering', endpoint.ordering],
-    ['attempts', `${success} succeeded since ${stats.since}`],
+    ['attempts', `${attempts} since ${stats.since}`],
     ['latency', latency === null ? 'none' : `p50 ${latency.p50} ms, p95 ${latency.p95} ms, p99 ${latency.p99} ms`],
     ['owed', stats.oldest_due_at === null ? owed : `${owed}; the oldest due since ${stats.oldest_due_at}`],
     ['lane', lane.blocked_until === null ? 'open' : out.style('bad', `blocked until ${lane.blocked_until}`)],

@@ -32,12 +32,13 @@ async function describeClientError(error: ClientError, session: Session): Promis
   const { url, urlFrom, keyFrom } = await session.api()
   const place = `${url} (from ${urlFrom})`
   const key = `the key from ${keyFrom}`
-  const is = (message: string, exitCode: number): Failure => ({ code, message, exitCode, errors })
+  const is = (message: string, exitCode: number, todo?: string): Failure => ({ code, message, todo, exitCode, errors })
   switch (code) {
     case 'unreachable':
       return is(
-        `the API at ${place} cannot be reached (${networkCode(error)}): start it (npx -y pnpm@12 start), or say where it is with --url or POSTHORN_URL`,
+        `the API at ${place} cannot be reached (${networkCode(error)})`,
         exitCodes.unreachable,
+        'start it (npx -y pnpm@12 start), or say where it is with --url or POSTHORN_URL',
       )
     case 'timed_out':
       return is(
@@ -48,8 +49,9 @@ async function describeClientError(error: ClientError, session: Session): Promis
       return is(`what answers at ${place} is not Posthorn's API: ${said}`, exitCodes.unreachable)
     case 'unauthorized':
       return is(
-        `the API at ${place} does not know ${key}: it was revoked, has expired, or belongs to another Posthorn. Set POSTHORN_API_KEY to a key of this one`,
+        `the API at ${place} does not know ${key}, which was revoked, has expired, or belongs to another Posthorn`,
         exitCodes.refused,
+        'set POSTHORN_API_KEY to a key of this one',
       )
     case 'forbidden':
       return is(

@@ -1,6 +1,13 @@
 import { styleText } from 'node:util'
 
-export type Failure = { code: string; message: string; exitCode: number; errors?: readonly unknown[] }
+export type Failure = {
+  code: string
+  message: string
+  /** What to do about it, where the message does not say. */
+  todo?: string | undefined
+  exitCode: number
+  errors?: readonly unknown[]
+}
 
 export type Style = 'good' | 'bad' | 'doubtful' | 'quiet' | 'heading'
 
@@ -50,7 +57,8 @@ export function createOutput(json: boolean): Output {
     note(text) {
       if (!json) process.stderr.write(`${printable(text)}\n`)
     },
-    failure({ code, message, errors = [] }) {
+    failure({ code, message: what, todo, errors = [] }) {
+      const message = todo === undefined ? what : `${what}: ${todo}`
       const text = json ? JSON.stringify({ error: { code, message, errors } }) : `posthorn: ${message}`
       process.stderr.write(`${text}\n`)
     },

@@ -35,7 +35,7 @@ export function writeBanner(banner: Banner): string {
     lines.push(
       'Try:',
       `  export T=${api}/v1/tenants/acme H="authorization: Bearer ${token}" J="content-type: application/json"`,
-      `  curl -H "$H" -H "$J" $T/endpoints -d '{"url":"${sample}/"}'`,
+      `  curl -H "$H" -H "$J" $T/endpoints -d '{"uid":"main","url":"${sample}/"}'`,
       `  curl -H "$H" -H "$J" $T/events -d '{"type":"invoice.paid","payload":{"total":99.50}}'`,
       '  curl -H "$H" "$T/deliveries?limit=1"',
     )

@@ -3,7 +3,7 @@ import { routes } from '../generated/routes.ts'
 import { noAnswer, refusal } from './failure.ts'
 import type { AnswerOf, BodyOf, OperationId, PathOf } from './operation.ts'
 import { repeat } from './repeat.ts'
-import { baseUrl, requestUrl } from './request-url.ts'
+import { baseUrl, requestPath, requestUrl } from './request-url.ts'
 
 export type ClientOptions = {
   /** Where the API is: `https://posthorn.internal`. A path before `/v1` is kept. */
@@ -70,11 +70,12 @@ export function createCaller(settings: ClientOptions): Caller {
     options: CallOptions,
     read: (response: Response) => Promise<T>,
   ): Promise<Answer<T>> {
-    const [method, path] = routes[operation]
+    const [method, route] = routes[operation]
     const { query = {}, body, repeatable = method !== 'POST', alsoTakes, removes = false } = input
     const { signal, timeoutMs = settings.timeoutMs ?? 30_000, retries = settings.retries ?? 4 } = options
+    const path = requestPath(route, (input.path ?? {}) as Record<string, string>)
     const what = `${method} ${path}`
-    const url = requestUrl(base, path, (input.path ?? {}) as Record<string, string>, query as Record<string, unknown>)
+    const url = requestUrl(base, path, query as Record<string, unknown>)
     const headers: Record<string, string> = { ...input.headers, authorization: `Bearer ${apiKey}` }
     const text = body instanceof JsonText ? body.text : body === undefined ? undefined : writeJson(body)
     if (text !== undefined) headers['content-type'] = 'application/json'

@@ -16,20 +16,19 @@ export function baseUrl(text: string | URL): string {
   return url.href.replace(/\/+$/, '').replace(/\/v1$/, '')
 }
 
-/** An operation's address. Every parameter stays within its segment of the path. */
-export function requestUrl(
-  base: string,
-  path: string,
-  parameters: Readonly<Record<string, string>>,
-  query: Readonly<Record<string, unknown>>,
-): string {
-  const filled = path.replace(/\{([a-z_]+)\}/g, (_, name: string) => segment(name, parameters[name]))
+/** An operation's path. Every parameter stays within its segment of it. */
+export function requestPath(route: string, parameters: Readonly<Record<string, string>>): string {
+  return route.replace(/\{([a-z_]+)\}/g, (_, name: string) => segment(name, parameters[name]))
+}
+
+/** An operation's address, with its query. */
+export function requestUrl(base: string, path: string, query: Readonly<Record<string, unknown>>): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined || value === null) continue
     search.set(name, value instanceof Date ? value.toISOString() : String(value))
   }
-  return search.size === 0 ? base + filled : `${base}${filled}?${search}`
+  return search.size === 0 ? base + path : `${base}${path}?${search}`
 }
 
 // Dots alone would be taken for a step in the path, encoded or not, and name another route.

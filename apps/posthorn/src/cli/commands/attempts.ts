@@ -1,5 +1,5 @@
 import type { components, Posthorn } from '@posthorn/client'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { deliveryName } from '../arguments.ts'
 import { callsApi, examples } from '../help.ts'
 import { isList, type ListOptions, pageSize, printList } from '../lists.ts'
@@ -7,6 +7,7 @@ import { type Column, printable, type Style } from '../output.ts'
 import type { Runner } from '../runner.ts'
 import type { Session } from '../session.ts'
 import { listOfTenant } from '../tenant.ts'
+import { UsageError } from '../usage-error.ts'
 
 type Attempt = components['schemas']['Attempt']
 type Name = { event: string; endpoint: string | null }
@@ -30,7 +31,7 @@ const columns: readonly Column<Attempt>[] = [
 /** An event, whose deliveries are all meant, or one delivery. */
 function eventOrDelivery(text: string): Name {
   if (text.includes('/')) return deliveryName(text)
-  if (text === '') throw new InvalidArgumentError('Write evt_..., or evt_.../ep_....')
+  if (text === '') throw new UsageError('name an event, evt_..., or a delivery, evt_.../ep_...')
   return { event: text, endpoint: null }
 }
 
@@ -40,7 +41,7 @@ export function defineAttempts(program: Command, { run }: Runner): void {
     .summary('lists the attempts of an event or a delivery')
     .description('Lists the attempts that were made for an event, or for one delivery, and what came of each.')
     .argument('<tenant>', "the tenant's id")
-    .argument('<delivery>', 'evt_.../ep_..., or evt_... for all deliveries of an event', eventOrDelivery)
+    .argument('<delivery>', 'evt_.../ep_..., or evt_... for all deliveries of an event')
     .option('--response', 'with what the endpoint answered')
   examples(isList(callsApi(command)), [
     ['attempts acme evt_01m8kt6bzcfcvr3kxrwj9eps8g', 'what came of an event, at each endpoint'],
@@ -51,7 +52,13 @@ export function defineAttempts(program: Command, { run }: Runner): void {
   ]).action(run(listAttempts))
 }
 
-async function listAttempts({ out, posthorn }: Session, tenant: string, name: Name, options: Options): Promise<void> {
+async function listAttempts(
+  { out, posthorn }: Session,
+  tenant: string,
+  named: string,
+  options: Options,
+): Promise<void> {
+  const name = eventOrDelivery(named)
   const client = await posthorn()
   const pages = listOfTenant(client, tenant, pagesOf(client, tenant, name, pageSize(options)))
   const withAnswers = options.response && !out.json

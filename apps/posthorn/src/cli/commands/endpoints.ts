@@ -83,11 +83,8 @@ function defineAdd(endpoints: Command, { run }: Runner): void {
     .option('--description <text>', 'for people')
     .addOption(new Option('--ordering <kind>', 'keep the order of events').choices(['none', 'strict', 'by_key']))
   examples(callsApi(command), [
-    ['endpoints add acme http://127.0.0.1:8081/', 'the sample receiver of `start`'],
-    [
-      'endpoints add acme https://example.com/hooks --uid main --types "invoice.*,customer.made"',
-      'with an id of your own',
-    ],
+    ['endpoints add acme http://127.0.0.1:8081/ --uid main', 'the sample receiver of `start`, by a name of your own'],
+    ['endpoints add acme https://example.com/hooks --types "invoice.*,customer.made"', 'for events of some types'],
   ]).action(
     run(async ({ out, posthorn }, tenant: string, url: string, options: AddOptions) => {
       const { types, ...rest } = options

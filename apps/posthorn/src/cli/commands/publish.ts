@@ -54,6 +54,11 @@ export function definePublish(program: Command, { run }: Runner): void {
           const owed = `owed to ${event.deliveries} ${event.deliveries === 1 ? 'endpoint' : 'endpoints'}`
           return `${event.id} ${event.type}, ${owed}${event.replayed ? ' (published before, under this key)' : ''}`
         })
+        if (event.deliveries === 0) {
+          out.note(
+            `Nobody is owed it: is ${tenant} the right tenant? \`posthorn endpoints ${tenant}\` lists its endpoints, of which none takes it: see their status, types, channels and filters`,
+          )
+        }
       },
     ),
   )

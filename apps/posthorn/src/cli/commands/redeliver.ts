@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type DeliveryName, deliveryNames } from '../arguments.ts'
+import { deliveryName } from '../arguments.ts'
 import { nameOf } from '../delivery.ts'
 import { callsApi, examples } from '../help.ts'
 import type { Runner } from '../runner.ts'
@@ -10,7 +10,7 @@ export function defineRedeliver(program: Command, { run }: Runner): void {
     .summary('owes deliveries again, now')
     .description('Owes deliveries again, now, each with a fresh schedule and the same webhook-id.')
     .argument('<tenant>', "the tenant's id")
-    .argument('<delivery...>', 'evt_.../ep_..., one or more', deliveryNames)
+    .argument('<delivery...>', 'evt_.../ep_..., one or more')
   examples(callsApi(command), [
     [
       'redeliver acme evt_01m8kt6bzcfcvr3kxrwj9eps8g/ep_01m8kt5xw5ej7bdvsv2r3a8x6c',
@@ -18,7 +18,8 @@ export function defineRedeliver(program: Command, { run }: Runner): void {
     ],
     ['redeliver acme evt_01m8kt6bzcfcvr3kxrwj9eps8g/main', 'the same, to the endpoint whose uid is main'],
   ]).action(
-    run(async ({ out, posthorn }, tenant: string, names: DeliveryName[]) => {
+    run(async ({ out, posthorn }, tenant: string, named: string[]) => {
+      const names = named.map(deliveryName)
       const { deliveries } = await posthorn()
       for (const { event, endpoint } of names) {
         const delivery = await deliveries.redeliver(tenant, event, endpoint)

@@ -23,8 +23,8 @@ export async function checkApi(session: Session): Promise<Check[]> {
     return checks
   } catch (error) {
     if (error instanceof UsageError) return [skip('api', error.message)]
-    const { message } = await describeFailure(error, session)
-    return [fail('api', message, 'start it, or set POSTHORN_URL'), skip('api key', 'the API does not answer')]
+    const { message, todo = 'start it, or set POSTHORN_URL' } = await describeFailure(error, session)
+    return [fail('api', message, todo), skip('api key', 'the API does not answer')]
   }
 }
 
@@ -48,7 +48,7 @@ async function checkKey(session: Session, keyFrom: string): Promise<Check> {
   } catch (error) {
     const { code } = error as PosthornError
     if (code === 'forbidden') return ok('api key', `the key from ${keyFrom} is accepted; it is no operator's`)
-    const { message } = await describeFailure(error, session)
-    return fail('api key', message, 'set POSTHORN_API_KEY to a key of this Posthorn')
+    const { message, todo = 'set POSTHORN_API_KEY to a key of this Posthorn' } = await describeFailure(error, session)
+    return fail('api key', message, todo)
   }
 }

@@ -50,7 +50,7 @@ export function createForward(to: URL, timeoutMs: number): Forward {
         resolve({
           durationMs: durationMs(),
           answer: null,
-          error: `${to.origin} gave no answer (${why}): does it listen there?`,
+          error: `${to.origin}${to.pathname} gave no answer (${why})`,
         })
       }
       const headers = [

@@ -20,7 +20,9 @@ export function showArrival(out: Output, arrival: Arrival, { withHeaders }: { wi
     if (forwarded !== null) {
       const { answer, durationMs, error } = forwarded
       const said =
-        answer === null ? `${error}: Posthorn is answered 502` : `answered ${answer.status} after ${durationMs} ms`
+        answer === null
+          ? `${error}, so Posthorn is answered 502: is your server up?`
+          : `answered ${answer.status} after ${durationMs} ms`
       const isGood = answer !== null && answer.status >= 200 && answer.status < 300
       lines.push(`  ${out.style(isGood ? 'good' : 'bad', `→ ${printable(said)}`)}`)
     }
