@@ -67,7 +67,7 @@ const roomForAnother = 200
 const maxBytesPerClaim = 1024 * 1024
 /** Of payloads in flight: of small ones, if all slots are taken by them, and of large ones. */
 const maxSmallBytes = 16 * 1024 * 1024
-const maxLargeBytes = 32 * 1024 * 1024
+const maxLargeBytes = 24 * 1024 * 1024
 
 export function startClaimer(deps: ClaimerDeps): Claimer {
   const { pool, book, bell, marks, heart, settler, bulkhead, watchList, timing, concurrency, log } = deps
