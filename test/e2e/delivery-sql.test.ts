@@ -43,6 +43,9 @@ async function publish(payload: string, db: pg.Client | Cluster['pool'] = cluste
   return rows[0]!.id
 }
 
+/** What the sweep finds four times a second has come by then, on a machine that has much else to do as well. */
+const soonMs = 5_000
+
 const arrived = (id: string) => (request: Received) => webhookId(request) === id
 const here = (): Received[] => receiver.requests.filter((request) => request.path === `/${tenant}`)
 
@@ -55,7 +58,7 @@ test('the sweep alone finds what SQL publishes: each once, and soon', async () =
   expect(duplicates(here())).toBe(0)
   for (const request of here()) {
     verifyWebhook(secret, request)
-    expect(request.at - ids.get(webhookId(request))!).toBeLessThan(2_000)
+    expect(request.at - ids.get(webhookId(request))!).toBeLessThan(soonMs)
   }
 })
 
@@ -65,18 +68,14 @@ test('what a transaction publishes arrives once it has committed, and others do 
   const openedAt = Date.now()
   // Later tickets are taken meanwhile, over and over, in the same lane: watermarks move past the held one's ticket.
   let others = 0
-  while (Date.now() - openedAt < 3_000) {
-    const publishedAt = Date.now()
-    const { at } = await receiver.waitFor(arrived(await publish('"beside"')), 5_000)
-    expect(at - publishedAt).toBeLessThan(2_000)
+  while (Date.now() - openedAt < soonMs + 1_000) {
+    await receiver.waitFor(arrived(await publish('"beside"')), soonMs)
     others++
   }
   expect(others).toBeGreaterThan(3)
   expect(here().some(arrived(held))).toBe(false)
   await client.query('commit')
-  const committedAt = Date.now()
-  const { at } = await receiver.waitFor(arrived(held), 5_000)
-  expect(at - committedAt).toBeLessThan(2_000)
+  await receiver.waitFor(arrived(held), soonMs)
   expect(here()).toHaveLength(others + 1)
 })
 
@@ -94,9 +93,7 @@ test('what a transaction schedules is not forgotten when it commits after it was
   }
   expect(here()).toHaveLength(2)
   await client.query('commit')
-  const committedAt = Date.now()
-  const { at } = await receiver.waitFor(arrived(rows[0]!.id), 10_000)
-  expect(at - committedAt).toBeLessThan(2_500)
+  await receiver.waitFor(arrived(rows[0]!.id), soonMs)
 })
 
 test('what is rolled back is never delivered', async () => {
