@@ -6,6 +6,16 @@ import { agreeOnMaxPayload } from '@posthorn/core/sql'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 export const operatorToken = 'phk_operator-of-the-tests'
+
+/** On every answer, unless its route says otherwise. */
+export const headersOfAll = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+}
 const encryptionKey = Buffer.alloc(32, 7).toString('base64')
 
 export type Answer<T = Record<string, unknown>> = { status: number; headers: Headers; text: string; body: T }

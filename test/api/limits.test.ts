@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, within } from '../support/wait.ts'
-import { type ApiUnderTest, operatorToken, startApiUnderTest } from './api-under-test.ts'
+import { type ApiUnderTest, headersOfAll, operatorToken, startApiUnderTest } from './api-under-test.ts'
 
 let api: ApiUnderTest
 beforeAll(async () => {
@@ -240,14 +240,7 @@ describe('headers of every answer', () => {
     ] as const) {
       const { headers } = await api.call(method, path, { token })
       const shown = Object.fromEntries(headers)
-      expect(shown).toMatchObject({
-        'x-content-type-options': 'nosniff',
-        'x-frame-options': 'DENY',
-        'referrer-policy': 'no-referrer',
-        'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-        'cross-origin-resource-policy': 'same-origin',
-        'cache-control': 'no-store',
-      })
+      expect(shown).toMatchObject(headersOfAll)
       expect(Object.keys(shown).filter((name) => /^(server|x-powered-by|access-control)/.test(name))).toEqual([])
     }
     const page = await api.call('GET', '/docs', { token: null })

@@ -48,6 +48,7 @@ test('endpoints that hang with the largest payloads leave room for those of othe
   await heavyReceiver.waitFor(heavyEndpoints * 5, 10_000)
 
   const traffic = startTraffic(cluster, receiver, healthy, 50)
+  // They hang for ten: all of this traffic comes beside them.
   await sleep(4_000)
   const latencies = await traffic.end(20_000)
   console.info('healthy, beside four that hang with the largest payloads, ms:', latencies)

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { type Allotment, type Bulkhead, createBulkhead } from './bulkhead.ts'
 import type { LaneAim } from './lane-book.ts'
+import { numbersOf } from './test-numbers.ts'
 
 let nowMs: number
 let tickets: number
@@ -147,15 +148,6 @@ test('faults of ours prove nothing', () => {
   for (const id of named('dead', 10)) take(id, 20)
   expect(allotted(['a'])).toEqual({ a: 64 })
 })
-
-/** The same numbers each run (a linear congruential generator). */
-function numbersOf(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state * 48_271) % 2_147_483_647
-    return state % below
-  }
-}
 
 test('whatever happens, no share is exceeded, and a lane that has proved itself always finds its own', () => {
   for (let seed = 1; seed <= 200; seed++) {

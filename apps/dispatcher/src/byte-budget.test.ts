@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { type ByteBudget, createByteBudget } from './byte-budget.ts'
+import { numbersOf } from './test-numbers.ts'
 
 const small = 10
 let budget: ByteBudget
@@ -84,11 +85,7 @@ test('who waits for room hears when some is free, or in time that none is', asyn
 })
 
 test('whatever happens, large payloads take no more than there is and one more, and all of it is given back', () => {
-  let state = 1
-  const number = (below: number): number => {
-    state = (state * 48_271) % 2_147_483_647
-    return state % below
-  }
+  const number = numbersOf(1)
   const flying: { lane: string; bytes: number }[] = []
   let used = 0
   for (let round = 0; round < 20_000; round++) {
