@@ -228,47 +228,38 @@ export function startClaimer(deps: ClaimerDeps): Claimer {
       for (const lease of leases) bytes.learn(lease.endpointId, partOf(lease))
       const profiles = await retried(() => deps.endpoints.load(versions))
 
-      const send = (lease: Lease, event: EventToSend, part: number): void => {
+      /** Sends what is in memory, and frees its part once it is not. With no event the payload is gone. */
+      const take = ({ lease, part }: Pick<Unread, 'lease' | 'part'>, event: EventToSend | undefined): void => {
         const profile = profiles.get(lease.endpointId)
-        if (halted() || profile === undefined) {
+        if (event === undefined) log.error({ delivery: deliveryName(lease) }, 'the payload of an owed event is gone')
+        if (event === undefined || profile === undefined || halted()) {
           bytes.free(lease.endpointId, part)
           return
         }
         unsent.delete(lease)
-        if (lease.ageMs > deps.flight.maxAgeMs) {
-          bytes.free(lease.endpointId, part)
-          finish(expire(lease))
-          return
-        }
-        void attempt({ lease, event, profile, claimedAt }, signal, deps.flight).then((settlement) => {
+        const end = (settlement: Settlement): void => {
           bytes.free(lease.endpointId, part)
           finish(settlement)
-        })
+        }
+        if (lease.ageMs > deps.flight.maxAgeMs) end(expire(lease))
+        else void attempt({ lease, event, profile, claimedAt }, signal, deps.flight).then(end)
       }
 
-      for (const lease of leases) {
-        if (lease.event === null) continue
-        const part = partOf(lease)
-        bytes.take(lease.endpointId, part)
-        send(lease, lease.event, part)
-      }
-      const gone = (lease: Lease): void =>
-        log.error({ delivery: deliveryName(lease) }, 'the payload of an owed event is gone')
       const unread: Unread[] = []
       for (const lease of leases) {
-        if (lease.event !== null) continue
-        if (lease.bytes === null) gone(lease)
-        else unread.push({ lease, bytes: lease.bytes, part: partOf(lease) })
+        const part = partOf(lease)
+        if (lease.event === null && lease.bytes !== null) {
+          unread.push({ lease, bytes: lease.bytes, part })
+          continue
+        }
+        bytes.take(lease.endpointId, part)
+        take({ lease, part }, lease.event ?? undefined)
       }
       await readPayloads(unread, {
         bytes,
         halted,
         read: (ids) => retried(() => readEventsToSend(pool, ids)),
-        take({ lease, part }, event) {
-          if (event !== undefined) return send(lease, event, part)
-          bytes.free(lease.endpointId, part)
-          gone(lease)
-        },
+        take,
       })
     } catch (error) {
       log.warn(

@@ -27,15 +27,14 @@ export function createByteBudget(max: number): ByteBudget {
       const holding: Holding = {
         take(bytes) {
           if (beyond === holding) return true
-          if (held + bytes > max) {
-            if (beyond !== null) return false
-            beyond = holding
-            held -= mine
-            mine = 0
+          if (held + bytes <= max) {
+            held += bytes
+            mine += bytes
             return true
           }
-          held += bytes
-          mine += bytes
+          if (beyond !== null) return false
+          holding.close()
+          beyond = holding
           return true
         },
         close() {

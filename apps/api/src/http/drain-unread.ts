@@ -11,7 +11,8 @@ const drainBytes = 64 * 1024 * 1024
  */
 export function drainUnread(request: IncomingMessage, response: ServerResponse): void {
   response.once('finish', () => {
-    if (request.readableEnded || request.destroyed) return
+    // All of it has come, and been read.
+    if (request.destroyed || (request.complete && request.readableLength === 0)) return
     const { socket } = request
     const cut = (): void => socket.destroySoon()
     const timer = setTimeout(cut, drainMs).unref()

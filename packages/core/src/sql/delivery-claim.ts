@@ -105,7 +105,7 @@ type LeaseRow = {
 }
 
 /** An event of a lease. */
-type EventRow = { event_id: string; ticket: null } & ClaimedEventRow
+type EventRow = { ticket: null } & ClaimedEventRow
 
 /** The payload is null where it was left out. */
 export type ClaimedEventRow = { event_id: string; type: string; bytes: number; payload: string | null }
@@ -142,7 +142,7 @@ export async function claimDeliveries(pool: Pool, options: ClaimOptions): Promis
   try {
     return await claim(pool, options)
   } catch (error) {
-    if (!isNotText(error)) throw error
+    if (!options.payloadBytes || !isNotText(error)) throw error
     // A payload that is no text, and so no JSON: nothing was leased. It is sent as it is by whoever reads it by itself.
     return claim(pool, { ...options, payloadBytes: 0 })
   }

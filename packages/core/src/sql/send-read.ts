@@ -3,6 +3,7 @@ import { beginGuarded, pipelinedTransaction } from './pipelined-transaction.ts'
 
 /** Larger payloads never come with a claim: while one is read the lanes are locked. */
 export const mostBytesWithClaim = 64 * 1024
+const isSmall = `octet_length(e.payload) <= ${mostBytesWithClaim}`
 
 /**
  * The events that the rows of `source` name in `event_id`, each once. The lateral join prunes to the one partition of each id; `id = any(...)` would probe
@@ -22,8 +23,8 @@ cross join lateral (select x.id, x.type, x.payload from posthorn.event x where x
  */
 export const eventsWithClaim = (source: string, maxBytes: string): string => `
 select e.id, e.type, octet_length(e.payload) as bytes,
-  case when octet_length(e.payload) <= ${mostBytesWithClaim}
-      and sum(octet_length(e.payload)) filter (where octet_length(e.payload) <= ${mostBytesWithClaim})
+  case when ${isSmall}
+      and sum(octet_length(e.payload)) filter (where ${isSmall})
         over (rows between unbounded preceding and current row) <= ${maxBytes}
     then convert_from(e.payload, 'UTF8') end as payload
 from ${eventsOf(source)}`
